@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: MIT
+"""Run the tests:  python3 scripts/test.py [PYTEST ARGUMENT ...]
+
+Makes or reuses a virtual environment in .venv/test with what the tests need, then runs
+pytest there on this checkout. Nothing but Python 3.9 or newer has to be installed.
+Every argument goes to pytest; paths count from the top folder of the checkout:
+
+    python3 scripts/test.py                       all tests
+    python3 scripts/test.py -m "not long"         without the long fuzz and soak parts
+    python3 scripts/test.py -k sse -x             some, up to the first failure
+
+-h or --help shows this text and makes nothing. pytest's own help, once the
+environment stands:  .venv/test/bin/python -m pytest --help
+"""
+
+import os
+import sys
+
+# Before any newer syntax is met: an old Python gets a sentence.
+if sys.version_info < (3, 9):
+    sys.exit("streamcore needs Python 3.9 or newer; this one is %d.%d (%s)."
+             % (sys.version_info[0], sys.version_info[1], sys.executable))
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # absent under -P and -I
+import _venv  # noqa: E402
+
+
+def main(args):
+    if set(args) & {"-h", "--help"}:
+        print(__doc__.strip())
+        return 0
+    try:
+        python = _venv.ensure("test", _venv.requirements("test"))
+    except _venv.NoVenv as error:
+        sys.exit(str(error))
+    return _venv.hand_over([python, "-m", "pytest"] + args, cwd=_venv.ROOT)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,2 @@
+from setuptools import setup  # SPDX-License-Identifier: MIT
+setup()

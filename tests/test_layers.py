@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: MIT
+"""Who may import whom: the picture of design.md §3 as data, and the check that it holds.
+
+In: the package's sources, read as text. A module imports only from lower rows; the modules of
+an inner package share its row and may see each other, without cycles. Imports inside functions
+and under TYPE_CHECKING count like any other. Each kind of violation is shown to be caught on
+small made-up sources.
+"""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from typing import Dict, Iterator, List, Mapping, NamedTuple, Sequence, Set, Tuple
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parent.parent / "streamcore"
+
+ROWS: Tuple[Tuple[str, ...], ...] = (
+    ("usage", "frozen", "redaction", "strictjson"),
+    ("errors", "limits"),
+    ("messages",),
+    ("chunks",),
+    ("sse", "toolcalls", "failures", "clock", "retry", "tools", "given"),
+    ("calls",),
+    ("dialects", "assembler", "grammar"),
+    ("pipeline", "transport", "session"),
+    ("providers",),
+    ("adapters",),
+    ("runtime",),
+    ("client", "agent"),
+    ("config", "loopback"),
+    ("cli",),
+    ("__main__",),
+    ("__init__",),
+)
+"""Bottom first. A name may stand here before its module exists."""
+
+HTTP = {"requests", "urllib3"}
+HTTP_OWNER = "transport"
+
+WORLD = {
+    "os", "pathlib", "random", "select", "shutil", "socket", "ssl", "subprocess", "tempfile",
+}
+"""What no pure module may reach for: everything below transport's row, and pipeline."""
+DEFAULTS = {("retry", "random")}
+"""The real thing as the default of an argument is what design.md §3 asks for."""
+
+Name = Tuple[str, ...]  # a module inside the package: ("dialects", "chat_completions")
+
+
+class Import(NamedTuple):
+    """One import: the line, and either a module of the package or a foreign top-level name."""
+
+    line: int
+    own: Name = ()
+    foreign: str = ""
+    fault: str = ""
+
+
+def name_of(path: str) -> Name:
+    """Return the module's name: ``dialects/__init__.py`` is ``("dialects", "__init__")``."""
+    return tuple(path[: -len(".py")].split("/"))
+
+
+def dynamic(node: ast.AST) -> bool:
+    """Say whether this is a call of ``__import__`` or ``import_module``."""
+    if not isinstance(node, ast.Call):
+        return False
+    called = node.func
+    word = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+    return word in ("__import__", "import_module")
+
+
+def imports(name: Name, source: str, known: Set[Name]) -> Iterator[Import]:
+    """Yield every import of a module, wherever in it the import stands."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield absolute(node.lineno, alias.name)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            yield absolute(node.lineno, node.module or "")
+        elif isinstance(node, ast.ImportFrom):
+            yield from relative(name, node, known)
+        elif dynamic(node) and name != ("__init__",):
+            yield Import(getattr(node, "lineno"), fault="dynamic import")
+
+
+def absolute(line: int, module: str) -> Import:
+    """Classify an import that names its module from the top."""
+    top = module.split(".")[0]
+    fault = "absolute import of our own package" if top == PACKAGE.name else ""
+    return Import(line, foreign=top, fault=fault)
+
+
+def relative(name: Name, node: ast.ImportFrom, known: Set[Name]) -> Iterator[Import]:
+    """Resolve ``from .x import y``: to module ``x.y`` when there is one, else to ``x``."""
+    package = name[:-1]
+    if node.level - 1 > len(package):
+        yield Import(node.lineno, fault="import from outside the package")
+        return
+    base = package[: len(package) - (node.level - 1)]
+    base += tuple(node.module.split(".")) if node.module else ()
+    for alias in node.names:
+        inner = base + (alias.name,)
+        if inner == ("__version__",):
+            continue  # a literal at the top of the package, there before any module runs
+        if inner in known or inner + ("__init__",) in known:
+            base_or_inner = inner
+        else:
+            base_or_inner = base
+        if base_or_inner not in known:
+            base_or_inner += ("__init__",)
+        yield Import(node.lineno, own=base_or_inner)
+
+
+def violations(sources: Mapping[str, str], rows: Sequence[Sequence[str]] = ROWS) -> List[str]:
+    """Return one line for everything in ``sources`` (path → text) that breaks the picture."""
+    row_of = {name: number for number, row in enumerate(rows) for name in row}
+    known = {name_of(path) for path in sources}
+    edges: Dict[Name, Set[Name]] = {}
+    found = []
+    for path, source in sorted(sources.items()):
+        name = name_of(path)
+        if name[0] not in row_of:
+            found.append(f"{path}: no row")
+            continue
+        for item in imports(name, source, known):
+            fault = item.fault or judge(name, item, row_of)
+            if fault:
+                found.append(f"{path}:{item.line}: {fault}")
+            if item.own and item.own[0] == name[0]:
+                edges.setdefault(name, set()).add(item.own)
+    return found + [f"{'.'.join(name)}: import cycle" for name in in_cycles(edges)]
+
+
+def judge(name: Name, item: Import, row_of: Mapping[str, int]) -> str:
+    """Say what is wrong with one import; nothing when it is right."""
+    unit, row = name[0], row_of[name[0]]
+    if item.foreign:
+        if item.foreign in HTTP and unit != HTTP_OWNER:
+            return f"{item.foreign} outside {HTTP_OWNER}"
+        pure = row < row_of.get(HTTP_OWNER, 0) or unit == "pipeline"
+        if pure and item.foreign in WORLD and (unit, item.foreign) not in DEFAULTS:
+            return f"{item.foreign} in a pure module"
+        return ""
+    target = item.own[0]
+    if target == unit:
+        return ""
+    if target not in row_of:
+        return f"imports {target}, which has no row"
+    if row_of[target] > row:
+        return f"upward import of {target}"
+    return f"sideways import of {target}" if row_of[target] == row else ""
+
+
+def in_cycles(edges: Mapping[Name, Set[Name]]) -> List[Name]:
+    """Return the modules that reach themselves."""
+    def reach(start: Name) -> Set[Name]:
+        seen: Set[Name] = set()
+        todo = [start]
+        while todo:
+            for target in edges.get(todo.pop(), set()) - seen:
+                seen.add(target)
+                todo.append(target)
+        return seen
+
+    return sorted(name for name in edges if name in reach(name))
+
+
+def package_sources() -> Dict[str, str]:
+    return {
+        path.relative_to(PACKAGE).as_posix(): path.read_text(encoding="utf-8")
+        for path in PACKAGE.rglob("*.py")
+    }
+
+
+def test_package_keeps_the_picture() -> None:
+    """No module of the package imports upward, sideways, absolutely, or HTTP out of place."""
+    sources = package_sources()
+    assert len(sources) > 10
+    assert violations(sources) == []
+
+
+def test_rows_name_each_module_once() -> None:
+    """A module has one row."""
+    names = [name for row in ROWS for name in row]
+    assert len(names) == len(set(names))
+
+
+INIT = {"dialects/__init__.py": ""}
+
+
+@pytest.mark.parametrize("sources, expected", [
+    ({"chunks.py": "from .sse import SseParser"}, "chunks.py:1: upward import of sse"),
+    ({"chunks.py": "from . import sse", "sse.py": ""}, "chunks.py:1: upward import of sse"),
+    ({"sse.py": "from .retry import Retry"}, "sse.py:1: sideways import of retry"),
+    ({"sse.py": "def f():\n    from .pipeline import x"}, "sse.py:2: upward import of pipeline"),
+    ({"sse.py": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from .client import C"},
+     "sse.py:3: upward import of client"),
+    ({"sse.py": "from . import parse_stream"}, "sse.py:1: upward import of __init__"),
+    ({"__main__.py": "", "cli.py": "from . import __main__"},
+     "cli.py:1: upward import of __main__"),
+    ({**INIT, "dialects/chat.py": "from ..pipeline import x"},
+     "dialects/chat.py:1: upward import of pipeline"),
+    ({**INIT, "dialects/chat.py": "from .. import assembler", "assembler.py": ""},
+     "dialects/chat.py:1: sideways import of assembler"),
+    ({"cli.py": "import streamcore.sse"}, "cli.py:1: absolute import of our own package"),
+    ({"cli.py": "from streamcore.sse import x"}, "cli.py:1: absolute import of our own package"),
+    ({"cli.py": "from streamcore import x"}, "cli.py:1: absolute import of our own package"),
+    ({"client.py": "import requests"}, "client.py:1: requests outside transport"),
+    ({"client.py": "def f():\n    from urllib3.util import x"},
+     "client.py:2: urllib3 outside transport"),
+    ({"client.py": "import requests.adapters as a"}, "client.py:1: requests outside transport"),
+    ({"newcomer.py": ""}, "newcomer.py: no row"),
+    ({"cli.py": "from .newcomer import x"}, "cli.py:1: imports newcomer, which has no row"),
+    ({"sse.py": "from ..other import x"}, "sse.py:1: import from outside the package"),
+    ({"cli.py": "import importlib\nimportlib.import_module('requests')"},
+     "cli.py:2: dynamic import"),
+    ({"cli.py": "__import__('requests')"}, "cli.py:1: dynamic import"),
+    ({"sse.py": "import socket"}, "sse.py:1: socket in a pure module"),
+    ({"pipeline.py": "from os import environ"}, "pipeline.py:1: os in a pure module"),
+    ({"sse.py": "import random"}, "sse.py:1: random in a pure module"),
+])
+def test_violation_is_caught(sources: Dict[str, str], expected: str) -> None:
+    """Each kind of forbidden import gives its line."""
+    assert violations(sources) == [expected]
+
+
+def test_cycle_inside_an_inner_package_is_caught() -> None:
+    """The modules of a package may see each other, but not in a ring."""
+    sources = {
+        "dialects/__init__.py": "from .a import x",
+        "dialects/a.py": "def f():\n    from .b import y",
+        "dialects/b.py": "from . import c",
+        "dialects/c.py": "from .a import x",
+    }
+    assert violations(sources) == [
+        "dialects.a: import cycle", "dialects.b: import cycle", "dialects.c: import cycle",
+    ]
+
+
+@pytest.mark.parametrize("sources", [
+    {"sse.py": "import json\nfrom .errors import LlmError\nfrom .chunks import Finish"},
+    {"transport.py": "def f():\n    import requests\n    from urllib3 import x\nimport socket"},
+    {"transport/__init__.py": "", "transport/reading.py": "import requests\nimport socket"},
+    {**INIT, "dialects/a.py": "from ..messages import M", "dialects/b.py": "from .a import x"},
+    {"retry.py": "import random"},
+    {"cli.py": "from . import __version__", "__main__.py": "from .cli import main"},
+    {"__init__.py": "from importlib import import_module\nimport_module('.cli', __name__)"},
+])
+def test_allowed_import_passes(sources: Dict[str, str]) -> None:
+    """What the picture allows is not complained of."""
+    assert violations(sources) == []
