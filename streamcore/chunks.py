@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: MIT
+"""The chunk stream: what a dialect gives and everybody else takes.
+
+    block-start(i) → deltas(i)* → block-end(i, block)      deltas of blocks interleave
+    all block-ends in opening order → usage? → finish → nothing
+
+Blocks stay open only under ``error`` and ``aborted``, and for calls dropped
+under ``max-tokens``. Chunks are plain slots objects, made by the ten thousand:
+treat them as values. ``to_dict`` is for logs, ``chunk_from_dict`` reads it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Dict, Mapping, Optional, Tuple, Type
+
+from .errors import Failure
+from .frozen import freeze, thaw
+from .messages import Block, block_from_dict
+from .usage import TokenUsage
+
+BLOCK_TYPES = ("text", "reasoning", "tool-call")
+FINISH_KINDS = ("stop", "tool-calls", "max-tokens", "aborted", "error")
+
+
+@dataclass(frozen=True)
+class FinishReason:
+    """Why a stream ended; ``aborted`` and ``error`` carry their failure."""
+
+    kind: str
+    failure: Optional[Failure] = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in FINISH_KINDS:
+            raise ValueError(f"a finish is one of {', '.join(FINISH_KINDS)}, not {self.kind!r}")
+
+    def to_dict(self) -> Dict[str, Any]:
+        """Return ``{"kind": …}`` with the failure where there is one."""
+        if self.failure is None:
+            return {"kind": self.kind}
+        return {"kind": self.kind, "failure": self.failure.to_dict()}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> FinishReason:
+        """Read what ``to_dict`` wrote."""
+        failure = data.get("failure")
+        return cls(data["kind"], None if failure is None else Failure.from_dict(failure))
+
+
+class StreamChunk:
+    """One neutral piece of an answer; ``type`` says which kind."""
+
+    __slots__: Tuple[str, ...] = ()
+    type: ClassVar[str]
+
+    def to_dict(self) -> Dict[str, Any]:
+        """Return the chunk as a JSON-able dict; fields that are None are left out."""
+        shown: Dict[str, Any] = {"type": self.type}
+        for name in self.__slots__:
+            value = getattr(self, name)
+            if value is not None:
+                shown[name] = value.to_dict() if hasattr(value, "to_dict") else thaw(value)
+        return shown
+
+    def __eq__(self, other: object) -> bool:
+        if other.__class__ is not self.__class__:
+            return NotImplemented
+        return all(getattr(self, name) == getattr(other, name) for name in self.__slots__)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__slots__)
+        return f"{type(self).__name__}({shown})"
+
+
+class BlockStart(StreamChunk):
+    """A block opens: ``block_type`` is ``text``, ``reasoning`` or ``tool-call``."""
+
+    __slots__ = ("index", "block_type")
+    type = "block-start"
+
+    def __init__(self, index: int, block_type: str) -> None:
+        self.index = index
+        self.block_type = block_type
+
+
+class TextDelta(StreamChunk):
+    """More text of the block ``index``; never empty."""
+
+    __slots__ = ("index", "text")
+    type = "text-delta"
+
+    def __init__(self, index: int, text: str) -> None:
+        self.index = index
+        self.text = text
+
+
+class ReasoningDelta(StreamChunk):
+    """More reasoning of the block ``index``; never empty."""
+
+    __slots__ = ("index", "text")
+    type = "reasoning-delta"
+
+    def __init__(self, index: int, text: str) -> None:
+        self.index = index
+        self.text = text
+
+
+class ToolCallDelta(StreamChunk):
+    """More of a call; ``id`` and ``name`` are set in the delta that makes them known."""
+
+    __slots__ = ("index", "id", "name", "arguments_delta")
+    type = "tool-call-delta"
+
+    def __init__(
+        self, index: int, id: Optional[str], name: Optional[str], arguments_delta: str
+    ) -> None:
+        self.index = index
+        self.id = id
+        self.name = name
+        self.arguments_delta = arguments_delta
+
+
+class BlockEnd(StreamChunk):
+    """The block ``index`` is whole; comes only at the proven end of the answer."""
+
+    __slots__ = ("index", "block")
+    type = "block-end"
+
+    def __init__(self, index: int, block: Block) -> None:
+        self.index = index
+        self.block = block
+
+
+class UsageChunk(StreamChunk):
+    """The provider's last usage report."""
+
+    __slots__ = ("usage",)
+    type = "usage"
+
+    def __init__(self, usage: TokenUsage) -> None:
+        self.usage = usage
+
+
+class Finish(StreamChunk):
+    """The last chunk: why it ended, the provider's own word, and what it said of itself.
+
+    ``model`` and ``response_id`` are what the provider served; ``extras`` are
+    opaque fields of the whole message.
+    """
+
+    __slots__ = ("reason", "raw", "model", "response_id", "extras")
+    type = "finish"
+
+    def __init__(
+        self,
+        reason: FinishReason,
+        raw: Optional[str] = None,
+        model: Optional[str] = None,
+        response_id: Optional[str] = None,
+        extras: Optional[Mapping[str, Any]] = None,
+    ) -> None:
+        self.reason = reason
+        self.raw = raw
+        self.model = model
+        self.response_id = response_id
+        self.extras = freeze(extras)
+
+
+_CHUNKS: Dict[str, Type[Any]] = {
+    kind.type: kind
+    for kind in (
+        BlockStart, TextDelta, ReasoningDelta, ToolCallDelta, BlockEnd, UsageChunk, Finish,
+    )
+}
+_READERS = {
+    "block": block_from_dict,
+    "usage": TokenUsage.from_dict,
+    "reason": FinishReason.from_dict,
+}
+
+
+def chunk_from_dict(data: Mapping[str, Any]) -> StreamChunk:
+    """Read what ``StreamChunk.to_dict`` wrote; fields left out are None.
+
+    Raises:
+        ValueError: for an unknown type or a field of another chunk.
+    """
+    kind = _CHUNKS.get(data.get("type", ""))
+    if kind is None:
+        raise ValueError(f"no chunk has the type {data.get('type')!r}")
+    values: Dict[str, Any] = dict.fromkeys(kind.__slots__)
+    for name, value in data.items():
+        if name != "type":
+            if name not in values:
+                raise ValueError(f"a {kind.type} chunk has no field {name!r}")
+            values[name] = _READERS[name](value) if name in _READERS else value
+    chunk: StreamChunk = kind(**values)
+    return chunk

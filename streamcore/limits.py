@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: MIT
+"""How long and how much: the clocks and sizes of one call.
+
+In: numbers from the caller, the client and the provider profile.
+Out: one ``Limits`` with every field given (``resolve_limits``): a call's value
+wins over the client's, over the profile's, over ``DEFAULT_LIMITS``, field by
+field. Refused when made: what is no number, not above 0, or not finite.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, fields
+from typing import Any, Optional, Union
+
+
+class NotGiven:
+    """The mark of a field nobody set; None means "turned off" and is a value."""
+
+    _only: Optional[NotGiven] = None
+
+    def __new__(cls) -> NotGiven:
+        if cls._only is None:
+            cls._only = super().__new__(cls)
+        return cls._only
+
+    def __repr__(self) -> str:
+        return "NOT_GIVEN"
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __reduce__(self) -> str:
+        return "NOT_GIVEN"
+
+
+NOT_GIVEN = NotGiven()
+
+Seconds = Union[float, None, NotGiven]
+Count = Union[int, NotGiven]
+
+_CLOCKS = ("connect_timeout", "first_byte_timeout", "idle_timeout", "total_timeout")
+
+
+def _check_seconds(name: str, value: Any) -> None:
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(f"{name} is a number of seconds or None, not {type(value).__name__}")
+    if not 0 < value <= sys.float_info.max:  # so no NaN, infinity or int beyond a float
+        raise ValueError(f"{name} must be above 0 and finite (None turns the clock off): {value}")
+
+
+def _check_count(name: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{name} is a whole number, not {type(value).__name__}")
+    if value < 1:
+        raise ValueError(f"{name} must be 1 or more: {value}")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The limits of one call; a field left out falls through to the next layer.
+
+    Clocks are seconds above 0, None turns one off:
+      connect_timeout     one deadline over all addresses, proxy CONNECT and TLS
+      first_byte_timeout  from the request sent to the first body byte
+      idle_timeout        one wait for bytes in the body, or one blocked write
+      total_timeout       all waiting on the provider, every attempt together
+    Sizes are whole numbers of 1 or more:
+      max_stream_bytes         body bytes after decoding
+      max_event_bytes          bytes of one event, all its lines
+      max_tool_calls           distinct tool calls in one answer
+      max_tool_argument_bytes  UTF-8 bytes of one call's arguments
+    Raises ValueError for a number out of range, TypeError for what is no number.
+    """
+
+    connect_timeout: Seconds = NOT_GIVEN
+    first_byte_timeout: Seconds = NOT_GIVEN
+    idle_timeout: Seconds = NOT_GIVEN
+    total_timeout: Seconds = NOT_GIVEN
+    max_stream_bytes: Count = NOT_GIVEN
+    max_event_bytes: Count = NOT_GIVEN
+    max_tool_calls: Count = NOT_GIVEN
+    max_tool_argument_bytes: Count = NOT_GIVEN
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if not isinstance(value, NotGiven):
+                check = _check_seconds if field.name in _CLOCKS else _check_count
+                check(field.name, value)
+
+    def over(self, lower: Limits) -> Limits:
+        """Return these limits, with the fields not given here taken from ``lower``."""
+        merged = {}
+        for field in fields(self):
+            mine = getattr(self, field.name)
+            merged[field.name] = getattr(lower, field.name) if mine is NOT_GIVEN else mine
+        return Limits(**merged)
+
+
+DEFAULT_LIMITS = Limits(
+    connect_timeout=10.0,
+    idle_timeout=30.0,
+    total_timeout=60.0,
+    max_stream_bytes=100 * 1024 * 1024,
+    max_event_bytes=256 * 1024,
+    max_tool_calls=32,
+    max_tool_argument_bytes=1024 * 1024,
+)
+
+
+@dataclass(frozen=True)
+class ResolvedLimits:
+    """``Limits`` after resolving: every field is a value, None an off clock."""
+
+    connect_timeout: Optional[float]
+    first_byte_timeout: Optional[float]
+    idle_timeout: Optional[float]
+    total_timeout: Optional[float]
+    max_stream_bytes: int
+    max_event_bytes: int
+    max_tool_calls: int
+    max_tool_argument_bytes: int
+
+
+def resolve_limits(*layers: Optional[Limits]) -> ResolvedLimits:
+    """Merge layers, the first one strongest, over ``DEFAULT_LIMITS``.
+
+    A first-byte clock that no layer gives has the idle clock's value.
+    """
+    merged = Limits()
+    for layer in layers:
+        if layer is not None:
+            merged = merged.over(layer)
+    merged = merged.over(DEFAULT_LIMITS)
+    merged = merged.over(Limits(first_byte_timeout=merged.idle_timeout))
+    values: Any = {field.name: getattr(merged, field.name) for field in fields(merged)}
+    return ResolvedLimits(**values)

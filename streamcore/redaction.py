@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: MIT
+"""Keeping secrets out of every text we show.
+
+In: a text that may quote a request, a header or a URL, and the secrets known.
+Out: the same text with each secret, and the credentials a URL can carry,
+replaced by ``***``. Pure; used for messages, logs, reprs and recordings.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Iterable, Mapping, Tuple
+
+MASK = "***"
+
+_SHORTEST_SECRET = 4  # a shorter "key" would mask half of any text and hides nothing
+_USERINFO = re.compile(r"(?<=://)[^/\s?#\"'<>]+@")  # to the last @: a password may hold one
+_QUERY_SECRET = re.compile(
+    r"(?i)([?&](?:[a-z0-9_.-]{0,64}(?:key|token|secret|password|signature|sig|auth)"
+    r"[a-z0-9_.-]{0,64})=)"  # bounded: an endless name must not cost the square of its length
+    r"[^&#\s'\")]+"
+)
+_BEARER = re.compile(r"(?i)\b(bearer|basic)\s+(?!authentication\b)[a-z0-9._~+/=-]{8,}")
+_SECRET_HEADERS = re.compile(r"(?i)authorization|cookie|key|token|secret")
+
+
+def redact(text: str, secrets: Iterable[str] = ()) -> str:
+    """Mask known ``secrets`` and the credentials that URLs and headers carry."""
+    for secret in sorted((s for s in secrets if len(s) >= _SHORTEST_SECRET), key=len)[::-1]:
+        text = text.replace(secret, MASK)
+    if "://" in text:
+        text = _USERINFO.sub(MASK + "@", text)
+    if "=" in text:
+        text = _QUERY_SECRET.sub(r"\g<1>" + MASK, text)
+    return _BEARER.sub(r"\g<1> " + MASK, text)
+
+
+def redact_headers(headers: Mapping[str, str]) -> Tuple[Tuple[str, str], ...]:
+    """Return the headers with the value of each secret-bearing one masked."""
+    return tuple(
+        (name, MASK if is_secret_header(name) else value) for name, value in headers.items()
+    )
+
+
+def is_secret_header(name: str) -> bool:
+    """Say whether a header of this name carries a credential."""
+    return _SECRET_HEADERS.search(name) is not None

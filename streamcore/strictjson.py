@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: MIT
+"""One JSON document, read strictly.
+
+In: the text of a payload, or of a finished tool call's arguments.
+Out: the value. Refused with ``ValueError`` and a reason: anything before or
+after the document, NaN and Infinity, duplicate keys (where asked), numbers that
+Python itself refuses, nesting beyond ``MAX_DEPTH``. Nothing is repaired (RFC 8259).
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Dict, List, NoReturn, Tuple
+
+MAX_DEPTH = 200
+"""Nesting accepted; what each Python's parser takes differs, and what walks the value
+afterwards (freezing, mending) takes less, so the limit is ours. RFC 8259 §9 allows one."""
+
+
+def loads(text: str) -> Any:
+    """Return the value of the one document in ``text``.
+
+    Raises:
+        ValueError: with the reason, when it is not exactly one JSON document.
+    """
+    return _decode(DECODER, text)
+
+
+def loads_unique(text: str) -> Any:
+    """Like ``loads``, and refuse an object that has a key twice."""
+    return _decode(_UNIQUE_DECODER, text)
+
+
+def mend_surrogates(value: Any) -> Any:
+    """Join surrogate halves in every string of a JSON value; a lone one becomes U+FFFD."""
+    if isinstance(value, str):
+        return mend_text(value)
+    if isinstance(value, dict):
+        return {mend_text(key): mend_surrogates(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [mend_surrogates(item) for item in value]
+    return value
+
+
+def mend_text(text: str) -> str:
+    """Join surrogate halves in ``text``; a half that stays alone becomes U+FFFD."""
+    if text.isascii():
+        return text
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
+def _decode(decoder: json.JSONDecoder, text: str) -> Any:
+    try:
+        value = decoder.decode(text)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    if is_too_deep(text, value):
+        raise ValueError("nested too deeply")
+    return value
+
+
+def is_too_deep(text: str, value: Any) -> bool:
+    """Say whether ``value``, read from ``text``, nests beyond ``MAX_DEPTH``."""
+    # Counting is cheap and nearly always enough: brackets inside strings only add.
+    return text.count("[") + text.count("{") > MAX_DEPTH and _is_deep(value)
+
+
+def _is_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(MAX_DEPTH + 1):
+        level = [item for item in level if isinstance(item, (dict, list))]
+        if not level:
+            return False
+        level = [
+            inner
+            for item in level
+            for inner in (item.values() if isinstance(item, dict) else item)
+        ]
+    return True
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _unique(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:
+    found: Dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"the key {key[:40]!r} comes twice")
+        found[key] = value
+    return found
+
+
+DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+_UNIQUE_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=_unique)
