@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: MIT
+"""One call, in neutral words: how to ask, what to ask, and what goes with it.
+
+``CallConfig`` says which model and how; ``LlmRequest`` adds what is said: messages,
+system, tools. Both are frozen all the way down when made, so what is recorded is
+what is sent. ``CallContext`` travels beside them and is never recorded: cancel,
+limits, headers; and back come the facts of the answer.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass, field, fields
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
+
+from .clock import WaitBudget
+from .frozen import FrozenDict, thaw
+from .given import freeze_given, read_messages, read_tools
+from .limits import Limits
+from .messages import Message
+
+
+@dataclass(frozen=True)
+class CallConfig:
+    """Which model is asked, and how.
+
+    Args:
+        model: the model's name at the provider.
+        provider: the route the call takes; opaque extras of an answer go back
+            only to the route it came from.
+        tool_choice: ``auto``, ``none``, ``required``, a tool's name, or the provider's dict.
+        parallel_tool_calls: whether one answer may hold several calls.
+        response_format: the provider's dict, sent as given.
+        temperature, top_p: finite numbers; the provider knows their range.
+        seed: a whole number.
+        max_tokens: cap of the output, 1 or more.
+        stop: one stop string, or several.
+        reasoning_effort: one of the profile's words, never clamped.
+        extra_body: more fields of the body, merged last at its top level.
+        session_id, user_id: opaque to us; sent as the headers the profile names,
+            and not at all where it names none.
+    Raises:
+        LlmError: ``INVALID_REQUEST`` for what is nested too deeply to be frozen.
+            Ranges are checked when the body is built, still before any I/O.
+    """
+
+    model: str
+    provider: str = "openai-compatible"
+    tool_choice: Any = None
+    parallel_tool_calls: Optional[bool] = None
+    response_format: Any = None
+    temperature: Optional[float] = None
+    top_p: Optional[float] = None
+    seed: Optional[int] = None
+    max_tokens: Optional[int] = None
+    stop: Union[str, Sequence[str], None] = None
+    reasoning_effort: Optional[str] = None
+    extra_body: Optional[Mapping[str, Any]] = None
+    session_id: Optional[str] = None
+    user_id: Optional[str] = None
+
+    def __post_init__(self) -> None:
+        for name in ("tool_choice", "response_format", "stop", "extra_body"):
+            object.__setattr__(self, name, freeze_given(getattr(self, name), name))
+
+    def to_dict(self) -> Dict[str, Any]:
+        """Return the fields that are set, as plain JSON-able values."""
+        shown = {item.name: getattr(self, item.name) for item in fields(self)}
+        return {name: thaw(value) for name, value in shown.items() if value is not None}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> CallConfig:
+        """Read what ``to_dict`` wrote; unknown names are passed over."""
+        return cls(**{item.name: data[item.name] for item in fields(cls) if item.name in data})
+
+
+class CallContext:
+    """What goes with one call and is never recorded; and what came back with the answer.
+
+    Args:
+        cancel: set by the caller to stop the call, in whatever phase it is.
+        limits: this call's own; fields not given fall through.
+        headers: this call's own, over all others.
+        raw_events: a list that every event of the answer is appended to.
+    Comes back: ``request_id`` and ``status`` of the answer, ``diagnostics`` (counters
+    by name of what was skipped, repaired or dropped), ``sent_at`` and
+    ``first_byte_at`` (seconds of ``time.monotonic``).
+    """
+
+    def __init__(
+        self,
+        cancel: Optional[threading.Event] = None,
+        limits: Optional[Limits] = None,
+        headers: Optional[Mapping[str, str]] = None,
+        raw_events: Optional[List[Any]] = None,
+    ) -> None:
+        self.cancel = cancel
+        self.limits = limits
+        self.headers = dict(headers or {})
+        self.raw_events = raw_events
+        self.budget: Optional[WaitBudget] = None  # the total clock, over all attempts
+        self.request_id: Optional[str] = None
+        self.status: Optional[int] = None
+        self.diagnostics: Dict[str, int] = {}
+        self.started_at = time.monotonic()
+        self._stop: Optional[Callable[[], None]] = None  # drops the connection under way
+        self._closed = False
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the caller's event is set."""
+        return self.cancel is not None and self.cancel.is_set()
+
+    @property
+    def closed(self) -> bool:
+        """Whether ``close`` was called."""
+        return self._closed
+
+    def pause(self, seconds: float) -> float:
+        """Wait between two attempts, on the total clock; cancel ends it early.
+
+        Returns the seconds waited.
+        """
+        began = time.monotonic()
+        if self.cancel is None:
+            time.sleep(seconds)
+        else:
+            self.cancel.wait(seconds)
+        waited = time.monotonic() - began
+        if self.budget is not None:
+            self.budget.spend(waited)
+        return waited
+
+    def connected(self, stop: Optional[Callable[[], None]]) -> None:
+        """Say how to drop the connection under way; None when there is none any more."""
+        self._stop = stop
+        if self._closed and stop is not None:
+            stop()
+
+    def close(self) -> None:
+        """Drop the connection under way, from any thread; a read that waits on it ends."""
+        self._closed = True
+        stop = self._stop
+        if stop is not None:
+            stop()
+
+
+@dataclass(frozen=True)
+class LlmRequest:
+    """What is asked: a config, and what is said under it.
+
+    Args:
+        config: which model, and how.
+        messages: a string (one user message), a message, or several, each a
+            ``Message`` or an OpenAI-style dict; kept as ``Message`` values.
+        system: becomes the first message; None or "" sends none.
+        tools: OpenAI-style tool dicts, bare function dicts, or objects with
+            ``name``, ``description`` and ``parameters``; kept as OpenAI-style dicts.
+        context: what goes with the call; no part of its value.
+    Raises:
+        LlmError: ``INVALID_REQUEST`` for messages or tools of no readable shape.
+    """
+
+    config: CallConfig
+    messages: Tuple[Message, ...]
+    system: Optional[str] = None
+    tools: Tuple[FrozenDict, ...] = ()
+    context: CallContext = field(default_factory=CallContext, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "messages", read_messages(self.messages))
+        object.__setattr__(self, "tools", read_tools(self.tools))
+
+    @classmethod
+    def make(
+        cls,
+        model: str,
+        messages: Union[str, Message, Mapping[str, Any], Iterable[Any]],
+        system: Optional[str] = None,
+        tools: Any = (),
+        **config: Any,
+    ) -> LlmRequest:
+        """Make a request and its config in one go; ``config`` as in ``CallConfig``."""
+        return cls(CallConfig(model, **config), messages, system, tools)  # type: ignore[arg-type]

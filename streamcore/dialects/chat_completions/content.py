@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: MIT
+"""Text as providers cut and wrap it.
+
+``GrowingText`` joins the halves of a character that a provider split over two
+deltas. ``read_content`` and ``read_details`` read lists of parts. ``OpaqueDetails``
+keeps what only the provider can read, for the way back.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Iterator, List, Optional, Tuple
+
+from ...errors import LlmError
+from ...strictjson import mend_surrogates, mend_text
+
+
+class GrowingText:
+    """The text of one block while it grows; ``add`` returns what can be shown now.
+
+    A high surrogate at the end of a delta waits for its other half; ``finish``
+    gives U+FFFD for one that stays alone.
+    """
+
+    __slots__ = ("index", "_pieces", "_half")
+
+    def __init__(self, index: int, keep: bool = True) -> None:
+        self.index = index
+        self._pieces: Optional[List[str]] = [] if keep else None
+        self._half = ""
+
+    def add(self, text: str) -> str:
+        """Take a delta and return it with its halves joined, "" while it waits."""
+        if self._half or not text.isascii():
+            text, self._half = self._half + text, ""
+            if "\ud800" <= text[-1] <= "\udbff":
+                text, self._half = text[:-1], text[-1]
+            text = mend_text(text)
+        if text and self._pieces is not None:
+            self._pieces.append(text)
+        return text
+
+    def finish(self) -> str:
+        """Return what was held back, mended."""
+        text, self._half = mend_text(self._half), ""
+        if text and self._pieces is not None:
+            self._pieces.append(text)
+        return text
+
+    def joined(self) -> str:
+        """Return all text so far."""
+        return "".join(self._pieces or ())
+
+
+class OpaqueDetails:
+    """Fields of the whole message that go back to the same provider only.
+
+    Fragments of one ``reasoning_details`` item are joined, as the provider
+    wants them back; all other fields keep their last value.
+    """
+
+    def __init__(self) -> None:
+        self._fields: Dict[str, Any] = {}
+        self._items: List[Dict[str, Any]] = []
+        self._texts: List[Dict[str, List[str]]] = []  # per item, its growing strings
+
+    def keep(self, name: str, value: Any) -> None:
+        """Keep a field as it is."""
+        self._fields[name] = value
+
+    def add(self, item: Dict[str, Any]) -> None:
+        """Take one item of ``reasoning_details``, or more of the last one."""
+        rest = {key: value for key, value in item.items() if key not in ("text", "summary")}
+        texts = {
+            key: item[key] for key in ("text", "summary") if isinstance(item.get(key), str)
+        }
+        if texts and self._items and self._continues(rest, texts):
+            self._items[-1].update({k: v for k, v in rest.items() if v is not None})
+        else:
+            self._items.append(rest)
+            self._texts.append({})
+        for key, text in texts.items():
+            self._texts[-1].setdefault(key, []).append(text)
+
+    def _continues(self, rest: Dict[str, Any], texts: Dict[str, Any]) -> bool:
+        last = self._items[-1]
+        return self._texts[-1].keys() == texts.keys() and all(
+            last.get(key) == rest.get(key) for key in ("type", "index")
+        )
+
+    def extras(self) -> Optional[Dict[str, Any]]:
+        """Return the fields of the message, or None when there are none."""
+        extras = dict(self._fields)
+        if self._items:
+            extras["reasoning_details"] = [
+                {**item, **{key: "".join(pieces) for key, pieces in texts.items()}}
+                for item, texts in zip(self._items, self._texts)
+            ]
+        mended: Dict[str, Any] = mend_surrogates(extras)
+        return mended or None
+
+
+def read_details(details: Any, opaque: OpaqueDetails) -> List[str]:
+    """Read ``reasoning_details``: keep each item, return the readable texts.
+
+    Raises:
+        LlmError: ``MALFORMED_RESPONSE`` for a wrong shape.
+    """
+    if not isinstance(details, list):
+        raise _malformed(f"reasoning_details is a {type(details).__name__}")
+    texts: List[str] = []
+    for item in details:
+        if not isinstance(item, dict):
+            continue  # an odd item says nothing readable
+        opaque.add(item)
+        for key in ("text", "summary"):
+            if isinstance(item.get(key), str) and item[key]:
+                texts.append(item[key])
+    return texts
+
+
+def read_content(parts: List[Any]) -> Iterator[Tuple[str, str]]:
+    """Read a list of content parts as ("text" | "reasoning" | "unknown", text).
+
+    Raises:
+        LlmError: ``MALFORMED_RESPONSE`` for a part of a wrong shape.
+    """
+    for part in parts:
+        if isinstance(part, str):
+            part = {"type": "text", "text": part}
+        elif part is None:
+            continue
+        elif not isinstance(part, dict):
+            raise _malformed(f"a content part is a {type(part).__name__}")
+        kind = part.get("type")
+        if kind in ("text", "output_text") or (kind is None and "text" in part):
+            text = _texts(part.get("text"))
+            if text:
+                yield "text", text
+        elif kind in ("thinking", "reasoning"):
+            for name in ("thinking", "reasoning", "text", "summary"):
+                text = _texts(part.get(name))
+                if text:
+                    yield "reasoning", text
+                    break
+        else:
+            yield "unknown", ""
+
+
+def _texts(value: Any) -> str:
+    """The text of a string, a part, or a list of parts."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict):
+        return _texts(value.get("text"))
+    if isinstance(value, list):
+        return "".join([_texts(item) for item in value])
+    raise _malformed(f"a content part's text is a {type(value).__name__}")
+
+
+def _malformed(reason: str) -> LlmError:
+    return LlmError(reason, "MALFORMED_RESPONSE", phase="body")

@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: MIT
+"""Which call a tool-call fragment belongs to.
+
+In: fragments as providers bend them: every call numbered 0, no numbers, a
+fresh id with every fragment, names repeated, arguments as objects.
+Out: the number of its call, counted in opening order, and clean fields. Every
+fragment gets a sure place or fails (``MALFORMED_TOOL_CALL``): two calls are
+never merged and none is lost.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Dict, List, Optional, Set
+
+from ... import strictjson
+from ...errors import LlmError
+from ...toolcalls import unique_id
+
+_TOKENS = re.compile(r'[{}\[\]"]|[^\s{}\[\]"]+')
+_STRING_MARKS = re.compile(r'["\\]')
+
+
+class PlacedCall:
+    """One call: its number, and what tells whether a fragment continues it."""
+
+    __slots__ = ("number", "sent_id", "id", "name", "whole", "_pieces", "_size")
+
+    def __init__(self, number: int, sent_id: str, id: str) -> None:
+        self.number = number
+        self.sent_id = sent_id  # the id as the provider wrote it
+        self.id = id  # the same, made unique
+        self.name = ""
+        self.whole = WholeObject()  # reads along, only when asked
+        self._pieces: List[str] = []  # what ``whole`` has not read yet
+        self._size = 0
+
+    def note(self, arguments: str) -> None:
+        """Remember more arguments."""
+        self._pieces.append(arguments)
+        self._size += len(arguments)
+
+    def is_whole(self) -> bool:
+        """Whether the arguments so far are one whole object and nothing after it."""
+        self.whole.read("".join(self._pieces))
+        self._pieces = []
+        return self.whole.done
+
+    @property
+    def size(self) -> int:
+        """Characters of arguments so far."""
+        return self._size
+
+
+class WholeObject:
+    """Tells, reading along, whether a text is one whole ``{…}``: each character once."""
+
+    __slots__ = ("done", "text", "_value", "_depth", "_in_string", "_escaped", "_broken")
+
+    def __init__(self) -> None:
+        self.done = False
+        self.text: List[str] = []  # all that was read, for comparing a repetition with it
+        self._value: Any = None  # the same, parsed once; None while it is not
+        self._depth = 0
+        self._in_string = False
+        self._escaped = False
+        self._broken = False  # not an object, or more than one
+
+    def read(self, piece: str) -> None:
+        """Take the next characters."""
+        if not piece:
+            return
+        self.text.append(piece)
+        self._value = None
+        at = 0
+        while at < len(piece):
+            if self._in_string:
+                at = self._read_string(piece, at)
+                continue
+            token = _TOKENS.search(piece, at)
+            if token is None:
+                return
+            at = token.end()
+            self._read_token(token.group())
+
+    def value(self) -> Any:
+        """Return what was read as a value, or None where it is no JSON: ``finish`` says so."""
+        if self._value is None:
+            try:
+                self._value = strictjson.loads("".join(self.text))
+            except ValueError:
+                return None
+        return self._value
+
+    def _read_token(self, token: str) -> None:
+        if self.done or (not self._depth and token != "{"):
+            self._broken, self.done = True, False
+        if token in "{[":
+            self._depth += 1
+        elif token in "}]":
+            self._depth -= 1
+            self.done = self._depth == 0 and not self._broken
+        elif token == '"':
+            self._in_string = True
+
+    def _read_string(self, piece: str, at: int) -> int:
+        if self._escaped:
+            self._escaped = False
+            return at + 1
+        mark = _STRING_MARKS.search(piece, at)
+        if mark is None:
+            return len(piece)
+        self._escaped = mark.group() == "\\"
+        self._in_string = self._escaped
+        return mark.end()
+
+
+class Placement:
+    """Gives each fragment of one answer its call.
+
+    The rules are those of a provider's index first, then its id, then its name;
+    ``place`` says each where it decides.
+    """
+
+    def __init__(self) -> None:
+        self._by_index: Dict[int, List[PlacedCall]] = {}  # calls opened at an index, last touched last
+        self._by_id: Dict[str, PlacedCall] = {}  # by the id as sent; the latest call that had it
+        self._taken: Set[str] = set()  # ids given out
+        self._last: Optional[PlacedCall] = None  # the call last touched
+        self._count = 0
+
+    def place(
+        self, index: Optional[int], id: str, name: str, has_arguments: bool
+    ) -> PlacedCall:
+        """Return the call of a fragment, which may be a new one.
+
+        Raises:
+            LlmError: ``MALFORMED_TOOL_CALL`` for a fragment that belongs to no call.
+        """
+        if index is None:
+            call = self._place_unnumbered(id, name)
+        else:
+            call = self._place_numbered(index, id, name, has_arguments)
+        if id and not call.id:
+            self._name(call, id)
+        if name and not call.name:
+            call.name = name
+        self._last = call
+        return call
+
+    def _place_numbered(
+        self, index: int, id: str, name: str, has_arguments: bool
+    ) -> PlacedCall:
+        here = self._by_index.get(index)
+        if here is None:  # a new index opens a call
+            here = self._by_index[index] = []
+            call = self._open(id)
+        elif id:
+            known = [call for call in here if call.sent_id == id]
+            if known:  # the id picks among the calls opened here
+                call = known[-1]
+            elif name:  # a new id with a name: some providers send every call as 0
+                call = self._open(id)
+            else:  # a new id without one: some send a fresh id with every fragment
+                call = here[-1]
+        else:
+            call = here[-1]
+            if name and has_arguments and call.is_whole():  # name and arguments again: another call
+                call = self._open("")
+        if here and here[-1] is call:
+            return call
+        if call in here:
+            here.remove(call)
+        here.append(call)
+        return call
+
+    def _place_unnumbered(self, id: str, name: str) -> PlacedCall:
+        if id:
+            return self._by_id.get(id) or self._open(id)
+        last = self._last
+        if name:  # the name of the call at hand, again, continues it while it is not whole
+            if last is not None and last.name == name and not last.is_whole():
+                return last
+            return self._open("")
+        if last is None:
+            raise _fail("a fragment has no index, no id and no name, and no call is open")
+        return last
+
+    def _open(self, id: str) -> PlacedCall:
+        call = PlacedCall(self._count, "", "")
+        self._count += 1
+        if id:
+            self._name(call, id)
+        return call
+
+    def _name(self, call: PlacedCall, id: str) -> None:
+        call.sent_id, call.id = id, unique_id(id, self._taken)
+        self._taken.add(call.id)
+        self._by_id[id] = call
+
+
+def read_index(index: Any) -> Optional[int]:
+    """Read a fragment's index: any integer, digits in a string too; None when absent.
+
+    Raises:
+        LlmError: ``MALFORMED_TOOL_CALL`` for anything else.
+    """
+    if index is None or type(index) is int:
+        return index
+    if isinstance(index, str) and re.fullmatch(r"\s*-?[0-9]{1,9}\s*", index):
+        return int(index)
+    raise _fail(f"a fragment's index is {str(index)[:40]!r}")
+
+
+def read_arguments(call: PlacedCall, arguments: Any, has_name: bool, id: str) -> str:
+    """Return a fragment's arguments as text to append; ``""`` when it repeats what is there.
+
+    Raises:
+        LlmError: ``MALFORMED_TOOL_CALL`` for an object after text.
+    """
+    is_object = not isinstance(arguments, str)
+    text = json.dumps(arguments, ensure_ascii=False) if is_object else arguments
+    by_itself = not has_name or (id and id == call.sent_id)
+    if by_itself and _repeats(call, arguments, text, is_object):
+        return ""
+    if is_object and call.size:
+        raise _fail(f"call {call.number}: an object of arguments after other arguments")
+    return text
+
+
+def _repeats(call: PlacedCall, arguments: Any, text: str, is_object: bool) -> bool:
+    if not call.size or text[:1] != "{" or not (is_object or len(text) == call.size):
+        return False
+    if not call.is_whole():
+        return False
+    if is_object:
+        return bool(call.whole.value() == arguments)
+    there = "".join(call.whole.text)
+    call.whole.text = [there]
+    return there == text
+
+
+def _fail(reason: str) -> LlmError:
+    return LlmError(f"tool calls: {reason}", "MALFORMED_TOOL_CALL", phase="body")

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: MIT
+"""Messages and tools as a caller gives them, read once and frozen.
+
+In: strings, OpenAI-style dicts, our own values, objects with the right fields.
+Out: ``Message`` values, and frozen OpenAI-style tool dicts without nulls. Refused
+with ``INVALID_REQUEST``, before any I/O: what has no readable shape. What an
+error quotes is ASCII and short.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Iterable, Mapping, Tuple
+
+from .errors import LlmError
+from .frozen import FrozenDict, freeze
+from .messages import Message, TextBlock
+
+
+def read_messages(given: Any) -> Tuple[Message, ...]:
+    """Return a conversation as messages: of a string, a message, or several, dicts too.
+
+    Raises:
+        LlmError: ``INVALID_REQUEST`` for what has no readable shape.
+    """
+    if isinstance(given, str):
+        return (Message("user", (TextBlock(given),)),)
+    if isinstance(given, (Message, Mapping)):
+        given = (given,)
+    if not isinstance(given, Iterable) or isinstance(given, (bytes, bytearray)):
+        raise invalid(f"messages are a string or a list, not {type(given).__name__}")
+    return tuple(_read_message(one, f"messages[{i}]") for i, one in enumerate(given))
+
+
+def _read_message(given: Any, where: str) -> Message:
+    if isinstance(given, Message):
+        return given
+    try:
+        return Message.from_dict(given)
+    except (TypeError, ValueError) as exc:
+        raise invalid(f"{where}: {exc}") from None
+    except RecursionError:
+        raise invalid(f"{where}: nested too deeply, or circular") from None
+
+
+def read_tools(given: Any) -> Tuple[FrozenDict, ...]:
+    """Return the tools as frozen OpenAI-style dicts.
+
+    Raises:
+        LlmError: ``INVALID_REQUEST`` for a tool without a name, or a name twice.
+    """
+    if given is None:
+        return ()
+    if not isinstance(given, Iterable) or isinstance(given, Mapping):
+        raise invalid(f"tools are a list, not {type(given).__name__}")
+    tools = tuple(_read_tool(tool, f"tools[{i}]") for i, tool in enumerate(given))
+    seen = set()
+    for name in (tool["function"]["name"] for tool in tools if tool.get("function")):
+        if name in seen:
+            raise invalid(f"two tools have the name {show(name)}")
+        seen.add(name)
+    return tools
+
+
+def _read_tool(tool: Any, where: str) -> FrozenDict:
+    shown: Dict[str, Any] = {"type": "function"}
+    if not isinstance(tool, Mapping):
+        fields = ("name", "description", "parameters")
+        shown["function"] = {name: getattr(tool, name, None) for name in fields}
+    elif tool.get("function") is not None:
+        shown.update((key, value) for key, value in tool.items() if value is not None)
+    elif tool.get("type") in (None, "function"):
+        shown["function"] = {key: value for key, value in tool.items() if key != "type"}
+    else:  # a tool the provider runs itself; only it knows the shape
+        shown = dict(tool)
+    if shown.get("function") is not None:
+        shown["function"] = _read_function(shown["function"], where)
+    frozen: FrozenDict = freeze_given(shown, where)
+    return frozen
+
+
+def _read_function(function: Any, where: str) -> Dict[str, Any]:
+    if not isinstance(function, Mapping):
+        raise invalid(f"{where}: function is a dict, not {type(function).__name__}")
+    given = {key: value for key, value in function.items() if value is not None}
+    name, parameters = given.get("name"), given.get("parameters")
+    if not isinstance(name, str) or not name.strip():
+        raise invalid(f"{where}: the name of a tool is a non-empty string")
+    if not isinstance(parameters, (Mapping, type(None))):
+        raise invalid(f"{where}: parameters are a dict, not {type(parameters).__name__}")
+    if parameters is not None:
+        given["parameters"] = dict(parameters)
+    return given
+
+
+def invalid(text: str) -> LlmError:
+    """Return the error for a request that cannot be sent."""
+    return LlmError(text, "INVALID_REQUEST", phase="prepare")
+
+
+def show(value: str) -> str:
+    """Return an id or a name as it can stand in an error's text."""
+    return ascii(value if len(value) <= 80 else value[:80] + "...")
+
+
+def freeze_given(value: Any, where: str) -> Any:
+    """Freeze what a caller gave; refuse what holds itself or nests without end."""
+    try:
+        return freeze(dict(value) if isinstance(value, Mapping) else value)
+    except RecursionError:
+        raise invalid(f"{where}: nested too deeply, or circular") from None

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: MIT
+"""Whether another try is made, and how long to wait before it.
+
+In: a ``RetryPolicy``, the failure of an attempt, how many attempts there have
+been, and a source of randomness. Out of ``decide``: seconds to wait, or None to
+stop. Pure: whoever executes it waits, watches cancel and the total clock, and
+never retries after a chunk was shown. The rules: design.md §6 and §7.
+"""
+
+from __future__ import annotations
+
+import math
+import random as _random
+from dataclasses import dataclass
+from typing import Any, Callable, Collection, Dict, Mapping, Optional
+
+from .errors import Failure
+
+MODES = ("normal", "always")
+
+
+@dataclass(frozen=True)
+class RetryPolicy:
+    """Which failures are tried again, how often, and after what wait.
+
+    Args:
+        mode: ``normal`` stops after ``max_retries``; ``always`` goes on without a
+            count, until success or cancel.
+        max_retries: tries after the first one, 0 or more; 0 means one request.
+        retryable_codes: codes tried again beside the failures that are retryable
+            by themselves; None adds nothing. ``ABORTED`` is never tried again.
+        initial_delay: seconds before the second try, 0 or more.
+        max_delay: seconds the doubling stops at, 0 or more, before jitter.
+        multiplier: growth of the wait from try to try, 1 or more.
+        jitter: share of the wait added or taken at random, 0 to 1.
+        max_retry_after: seconds up to which a provider's ``Retry-After`` is waited out.
+    Raises:
+        ValueError: for a number out of range or an unknown mode.
+        TypeError: for a value of the wrong type.
+    """
+
+    mode: str = "normal"
+    max_retries: int = 2
+    retryable_codes: Optional[Collection[str]] = None
+    initial_delay: float = 0.5
+    max_delay: float = 10.0
+    multiplier: float = 2.0
+    jitter: float = 0.1
+    max_retry_after: float = 60.0
+
+    def __post_init__(self) -> None:
+        if self.mode not in MODES:
+            raise ValueError(f"mode is one of {', '.join(MODES)}, not {self.mode!r}")
+        if isinstance(self.max_retries, bool) or not isinstance(self.max_retries, int):
+            raise TypeError(f"max_retries is a whole number, not {self.max_retries!r}")
+        if self.max_retries < 0:
+            raise ValueError(f"max_retries must be 0 or more: {self.max_retries}")
+        object.__setattr__(self, "retryable_codes", _read_codes(self.retryable_codes))
+        _check_number("initial_delay", self.initial_delay, 0)
+        _check_number("max_delay", self.max_delay, 0)
+        _check_number("multiplier", self.multiplier, 1)
+        _check_number("jitter", self.jitter, 0, 1)
+        _check_number("max_retry_after", self.max_retry_after, 0)
+
+
+@dataclass(frozen=True)
+class RetryRecord:
+    """A retry that was decided on: what failed, and how long until the next try.
+
+    Args:
+        attempt: number of the attempt that failed, from 1.
+        delay: seconds until the next one.
+        failure: why it failed.
+    """
+
+    attempt: int
+    delay: float
+    failure: Failure
+
+    def to_dict(self) -> Dict[str, Any]:
+        """Return the record as a JSON-able dict."""
+        return {"attempt": self.attempt, "delay": self.delay, "failure": self.failure.to_dict()}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> RetryRecord:
+        """Read what ``to_dict`` wrote."""
+        return cls(data["attempt"], data["delay"], Failure.from_dict(data["failure"]))
+
+
+def decide(
+    policy: RetryPolicy,
+    failure: Failure,
+    attempt: int,
+    random: Callable[[], float] = _random.random,
+) -> Optional[float]:
+    """Return the seconds to wait before the next try, or None for no further try.
+
+    Args:
+        policy: the rules.
+        failure: how the attempt failed.
+        attempt: number of attempts made so far, the failed one included: 1 or more.
+        random: gives a number from 0 up to 1; used for the jitter only.
+    Raises:
+        ValueError: when ``attempt`` is below 1.
+    """
+    if attempt < 1:
+        raise ValueError(f"attempts count from 1: {attempt}")
+    if not _worth_it(policy, failure):
+        return None
+    if policy.mode == "normal" and attempt > policy.max_retries:
+        return None
+    asked = failure.retry_after
+    if asked is None or not math.isfinite(asked) or asked < 0:
+        return _backoff(policy, attempt, random)
+    if asked <= policy.max_retry_after:
+        return float(asked)
+    return None if policy.mode == "normal" else _backoff(policy, attempt, random)
+
+
+def _worth_it(policy: RetryPolicy, failure: Failure) -> bool:
+    if failure.code == "ABORTED":
+        return False
+    if failure.clock == "total":  # it counts all attempts together: nothing is left to try in
+        return False
+    return failure.retryable or failure.code in (policy.retryable_codes or ())
+
+
+def _backoff(policy: RetryPolicy, attempt: int, random: Callable[[], float]) -> float:
+    try:
+        grown = policy.initial_delay * policy.multiplier ** (attempt - 1)
+    except OverflowError:  # after some thousand tries in mode always
+        grown = math.inf if policy.initial_delay else 0.0
+    return min(grown, policy.max_delay) * (1 + policy.jitter * (2 * random() - 1))
+
+
+def _read_codes(codes: Any) -> Optional[Collection[str]]:
+    if codes is None:
+        return None
+    if isinstance(codes, (str, bytes)):
+        raise TypeError(f"retryable_codes is a collection of codes, not one: {codes!r}")
+    found = frozenset(codes)
+    for code in found:
+        if not isinstance(code, str):
+            raise TypeError(f"a code is a string, not {type(code).__name__}")
+        if not code:
+            raise ValueError("a code is not empty")
+    return found
+
+
+def _check_number(name: str, value: Any, lowest: float, highest: float = math.inf) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(f"{name} is a number, not {type(value).__name__}")
+    if not (math.isfinite(value) and lowest <= value <= highest):
+        upper = "" if highest == math.inf else f" and at most {highest:g}"
+        raise ValueError(f"{name} must be finite, at least {lowest:g}{upper}: {value}")
