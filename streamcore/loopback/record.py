@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: MIT
+"""What the server received, and which answer each request gets.
+
+In: requests, from the threads of their connections. Out: records in order of arrival, and an
+answer for each: the first whose ``when`` fits, else the next in line.
+Nothing is refused: a request the script has no answer for gets status 500.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from typing import Any, Dict, List, Optional
+
+from .script import Answer, Script, parse_answer
+
+_EXHAUSTED = {"status": 500, "json": {"error": {
+    "message": "the script has no further answer", "type": "server_error"}}}
+
+
+class RequestRecord:
+    """One request as the server received it, and what became of its connection.
+
+    ``method``, ``path`` (with its query), ``headers`` (lower-case names), ``body`` (bytes),
+    ``connection`` (0-based number of its TCP connection), ``answer`` (index of the script's
+    answer, None when the script had none left), ``received_at`` (``time.monotonic()`` when
+    the request was whole), ``bytes_sent`` (bytes of the response written, head and framing
+    included, before TLS), ``peer_left_at`` (monotonic time, or None).
+    """
+
+    def __init__(self, method: str, path: str, headers: Dict[str, str], connection: int) -> None:
+        self.method = method
+        self.path = path
+        self.headers = headers
+        self.body = b""
+        self.connection = connection
+        self.answer: Optional[int] = None
+        self.received_at = 0.0
+        self.bytes_sent = 0
+        self.peer_left_at: Optional[float] = None
+        self._over = threading.Event()
+
+    def __repr__(self) -> str:
+        return f"<{self.method} {self.path} on connection {self.connection}: {self.answer}>"
+
+    def json(self) -> Any:
+        """Return the body read as JSON; raises ``ValueError`` where it is none."""
+        return json.loads(self.body)
+
+    def last_user(self) -> str:
+        """Return the text of the last user message, "" where there is none."""
+        try:
+            messages = self.json()["messages"]
+            content = [m["content"] for m in messages if m.get("role") == "user"][-1]
+            if isinstance(content, str):
+                return content
+            return "".join(part.get("text", "") for part in content)
+        except (ValueError, LookupError, TypeError, AttributeError):
+            return ""
+
+    def wait_peer_left(self, timeout: float = 5.0) -> bool:
+        """Wait until the client closed or reset its side of the connection.
+
+        ``timeout``: seconds. Returns False when the time is over, and at once when the
+        server itself closed the connection first.
+        """
+        self._over.wait(timeout)
+        return self.peer_left_at is not None
+
+    def end(self, left_at: Optional[float]) -> None:
+        """Note that the connection is over; ``left_at``: when the peer left, if it did."""
+        self.peer_left_at = left_at
+        self._over.set()
+
+
+class Desk:
+    """The script, how far it is used, and the records: shared by all connections."""
+
+    def __init__(self, script: Script) -> None:
+        self._script = script
+        self._in_line = [answer for answer in script.answers if not answer.when]
+        self._picked = [answer for answer in script.answers if answer.when]
+        self._exhausted = parse_answer(_EXHAUSTED, "answer")
+        self._turn = 0  # answers in line that were used
+        self._records: List[RequestRecord] = []
+        self._changed = threading.Condition()
+
+    def records(self) -> List[RequestRecord]:
+        """Return the records so far, in order of arrival."""
+        with self._changed:
+            return list(self._records)
+
+    def wait_for(self, number: int, timeout: float) -> List[RequestRecord]:
+        """Return the records once there are so many; raises ``TimeoutError``."""
+        with self._changed:
+            if not self._changed.wait_for(lambda: len(self._records) >= number, timeout):
+                raise TimeoutError(f"{len(self._records)} of {number} requests arrived")
+            return list(self._records)
+
+    def take_slam(self) -> bool:
+        """Use up the next answer in line if it slams the door on a new connection."""
+        with self._changed:
+            slam = self._next_in_line().slam
+            self._turn += slam
+            return slam
+
+    def enter(self, record: RequestRecord, whole: bool) -> Optional[Answer]:
+        """Record a request and return its answer.
+
+        Before the body is read (not ``whole``) only an answer that leaves the body unread
+        counts; for any other the result is None, and nothing is recorded or used up.
+        """
+        with self._changed:
+            fitting = [a for a in self._picked if a.fits(record.path, record.body)]
+            answer = fitting[0] if fitting else self._next_in_line()
+            if not whole and answer.read_request:
+                return None
+            self._turn += not fitting
+            record.answer = answer.index
+            record.received_at = time.monotonic()
+            self._records.append(record)
+            self._changed.notify_all()
+            return answer
+
+    def _next_in_line(self) -> Answer:
+        if self._turn < len(self._in_line):
+            return self._in_line[self._turn]
+        if self._in_line and self._script.after_last == "repeat":
+            return self._in_line[-1]
+        return self._exhausted
