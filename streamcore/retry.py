@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import random as _random
 from dataclasses import dataclass
-from typing import Any, Callable, Collection, Dict, Mapping, Optional
+from typing import Any, Callable, Collection, Dict, Iterable, Mapping, Optional
 
 from .errors import Failure
 
@@ -136,14 +136,14 @@ def _backoff(policy: RetryPolicy, attempt: int, random: Callable[[], float]) -> 
 def _read_codes(codes: Any) -> Optional[Collection[str]]:
     if codes is None:
         return None
-    if isinstance(codes, (str, bytes)):
-        raise TypeError(f"retryable_codes is a collection of codes, not one: {codes!r}")
+    if isinstance(codes, (str, bytes)) or not isinstance(codes, Iterable):
+        raise TypeError(f"retryable_codes is a collection of codes, not {codes!r}")
     found = frozenset(codes)
     for code in found:
         if not isinstance(code, str):
-            raise TypeError(f"a code is a string, not {type(code).__name__}")
+            raise TypeError(f"retryable_codes holds strings, not {type(code).__name__}")
         if not code:
-            raise ValueError("a code is not empty")
+            raise ValueError("retryable_codes holds an empty code")
     return found
 
 

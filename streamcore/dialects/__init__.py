@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: MIT
 """Wire dialects: one package each, pure; events to chunks and messages to bodies.
 
-``make_decoder`` finds the decoder of a dialect by its name.
+``make_decoder`` finds the decoder of a dialect by its name, ``write_body`` its writer.
 """
 
 from __future__ import annotations
 
-from typing import Dict, Optional
+from typing import Any, Dict, Mapping, Optional
 
+from ..calls import LlmRequest
 from ..limits import ResolvedLimits
 from .chat_completions import ChatCompletionsDecoder
+from .chat_completions.request import build_body, encode_body
 from .options import DialectOptions
 
 _DECODERS = {"chat-completions": ChatCompletionsDecoder}
@@ -30,3 +32,26 @@ def make_decoder(
     if dialect not in _DECODERS:
         raise ValueError(f"dialect is one of {', '.join(DIALECTS)}, not {dialect!r}")
     return _DECODERS[dialect](options, limits, diagnostics)
+
+
+def write_body(
+    dialect: str,
+    request: LlmRequest,
+    options: DialectOptions = DialectOptions(),
+    effort_fields: Optional[Mapping[str, Any]] = None,
+) -> bytes:
+    """Write the body of one request in ``dialect``.
+
+    Args:
+        dialect: its name.
+        request: what is asked.
+        options: the provider's bends.
+        effort_fields: the body fields that the reasoning effort becomes; None
+            sends it as it is.
+    Raises:
+        LlmError: ``INVALID_REQUEST`` or ``UNSUPPORTED_CONTENT``.
+        ValueError: for a dialect that does not exist.
+    """
+    if dialect not in _DECODERS:
+        raise ValueError(f"dialect is one of {', '.join(DIALECTS)}, not {dialect!r}")
+    return encode_body(build_body(request, options, effort_fields))

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: MIT
+"""One event, one line: ``{"seq":0,"time":1.5,"type":"…","data":{…}}`` and a line feed.
+
+In: the parts of an event. Out: its line as ASCII bytes, so that no character of
+a text can end a line (U+2028 is an escape); and back. Chunks have a fast way,
+written by hand, that gives the same bytes as the general one. Refused with
+``ValueError`` or ``TypeError``: what JSON cannot carry, and what is no such line.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from contextlib import contextmanager
+from dataclasses import dataclass
+from json.encoder import encode_basestring_ascii as _quote
+from typing import Any, Dict, Iterator, Mapping
+
+from ..chunks import ReasoningDelta, TextDelta, ToolCallDelta
+from ..errors import LlmError
+from ..frozen import FrozenDict, freeze, thaw
+from ..strictjson import DECODER
+
+START = "session/start"
+HEADER = "request/header"
+CONTEXT = "request/context"
+USER = "user/message"
+CHUNK = "assistant/chunk"
+ASSISTANT = "assistant/message"
+TOOL_START = "tool/start"
+TOOL_RESULT = "tool/result"
+RETRY_SCHEDULED = "retry/scheduled"
+RETRY_STARTED = "retry/started"
+TURN_START = "turn/start"
+TURN_END = "turn/end"
+
+
+@dataclass(frozen=True)
+class Event:
+    """One entry of the log.
+
+    Args:
+        seq: its number; the first event of a session is 0, and none is left out.
+        time: seconds since the epoch, of the session's clock.
+        type: what happened, such as ``user/message``.
+        data: the facts, frozen.
+    """
+
+    seq: int
+    time: float
+    type: str
+    data: FrozenDict
+
+    def to_dict(self) -> Dict[str, Any]:
+        """Return the event as its line holds it."""
+        return {"seq": self.seq, "time": self.time, "type": self.type, "data": thaw(self.data)}
+
+
+def _as_json(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return dict(value)
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
+    raise TypeError(f"a value of type {type(value).__name__} is not JSON")
+
+
+_STRICT: Dict[str, Any] = {"allow_nan": False, "separators": (",", ":"), "default": _as_json}
+_ENCODE = json.JSONEncoder(ensure_ascii=True, **_STRICT).encode
+_ENCODE_UNICODE = json.JSONEncoder(ensure_ascii=False, **_STRICT).encode
+
+
+def encode_event(seq: int, time: float, type: str, data: Mapping[str, Any]) -> bytes:
+    """Return the line of an event.
+
+    Raises:
+        TypeError, ValueError, RecursionError: when JSON cannot carry ``data``.
+    """
+    event = {"seq": seq, "time": time, "type": type, "data": data}
+    return (encode_value(event) + "\n").encode("ascii")
+
+
+def encode_value(value: Any) -> str:
+    """Return a value as the log writes it; equal texts are equal values, key order included.
+
+    Raises:
+        TypeError, ValueError, RecursionError: when JSON cannot carry it.
+    """
+    return _ENCODE(value)
+
+
+def encode_received(seq: int, time: float, type: str, data: Mapping[str, Any]) -> bytes:
+    """Return the line of an event made of what a provider sent.
+
+    A number beyond a double's range, such as ``1e999`` in a field only the
+    provider can read, is kept as null: losing an answer for it would be worse.
+    """
+    try:
+        return encode_event(seq, time, type, data)
+    except ValueError:
+        return encode_event(seq, time, type, _finite(data))
+
+
+def encode_chunk(seq: int, time: float, chunk: Any) -> bytes:
+    """Return the line of a chunk; the same bytes as ``encode_received`` gives."""
+    kind = chunk.__class__
+    if kind is TextDelta or kind is ReasoningDelta:
+        return (
+            f'{{"seq":{seq},"time":{time!r},"type":"assistant/chunk","data":{{"type":"{chunk.type}"'
+            f',"index":{chunk.index:d},"text":{_quote(chunk.text)}}}}}\n'
+        ).encode("ascii")
+    if kind is ToolCallDelta and chunk.id is None and chunk.name is None:
+        return (
+            f'{{"seq":{seq},"time":{time!r},"type":"assistant/chunk",'
+            f'"data":{{"type":"tool-call-delta","index":{chunk.index:d},'
+            f'"arguments_delta":{_quote(chunk.arguments_delta)}}}}}\n'
+        ).encode("ascii")
+    return encode_received(seq, time, CHUNK, chunk.to_dict())
+
+
+def encode_given(seq: int, time: float, type: str, data: Mapping[str, Any]) -> bytes:
+    """Return the line of an event made of what a caller gave.
+
+    Raises:
+        LlmError: ``INVALID_REQUEST`` for what no request could carry: that would
+            stand in the log for ever and make every later request fail.
+    """
+    with refusing(type):
+        _ENCODE_UNICODE(data).encode("utf-8")  # fails on a lone surrogate half
+        return encode_event(seq, time, type, data)
+
+
+@contextmanager
+def refusing(type: str) -> Iterator[None]:
+    """Turn what JSON refuses into ``INVALID_REQUEST``; the cause would quote the values."""
+    try:
+        yield
+        return
+    except UnicodeEncodeError:
+        reason = "a surrogate half stands alone in it"
+    except RecursionError:
+        reason = "nested too deeply"
+    except (TypeError, ValueError) as exc:
+        reason = str(exc)
+    text = f"{type} cannot be recorded: {reason}"
+    raise LlmError(text, "INVALID_REQUEST", phase="prepare") from None
+
+
+def parse_line(line: bytes) -> Dict[str, Any]:
+    """Return the event in a line as a plain dict.
+
+    Raises:
+        ValueError: when it is not one whole event.
+    """
+    try:
+        value = DECODER.decode(line.decode("utf-8"))
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    if not isinstance(value, dict):
+        raise ValueError("not a JSON object")
+    for name, kinds in (("seq", int), ("time", (int, float)), ("type", str), ("data", dict)):
+        item = value.get(name)
+        if not isinstance(item, kinds) or isinstance(item, bool):
+            raise ValueError(f"{name} is missing or of the wrong type")
+    return value
+
+
+def to_event(value: Mapping[str, Any]) -> Event:
+    """Return what ``parse_line`` read as an event."""
+    return Event(value["seq"], value["time"], value["type"], freeze(value["data"]))
+
+
+def decode_line(line: bytes) -> Event:
+    """Return the event in a line.
+
+    Raises:
+        ValueError: when it is not one whole event.
+    """
+    return to_event(parse_line(line))
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(item) for item in value]
+    return value

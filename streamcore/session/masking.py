@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: MIT
+"""No key in the log: settings pass here before they are recorded.
+
+In: a config as it would be sent, headers, addresses and the caller's own fields
+included. Out: a plain copy in which whatever a secret sits under is ``***``.
+Only names that mean a secret count: ``max_tokens`` and a schema's property
+called ``token`` stay, so the request can still be rebuilt.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Mapping
+
+from ..redaction import MASK, redact, redact_headers
+
+_SECRET_NAME = re.compile(
+    r"(?:.*_)?(?:api_?key|access_key|secret_key|private_key|authorization|password|passwd|secret"
+    r"|credentials?|cookie)|(?:access_|auth_|refresh_|id_|bearer_|session_)?token"
+)
+_HEADERS_NAME = re.compile(r"(?:.*_)?headers")
+
+
+def mask_config(value: Any) -> Any:
+    """Return a plain copy of ``value`` with every secret-bearing value masked.
+
+    Masked: values under names such as ``api_key``, ``password`` or ``token``;
+    secret-bearing headers under names that end in ``headers``; credentials
+    inside an address. An unset value (None, "") stays as it is.
+    """
+    if isinstance(value, Mapping):
+        return {key: _mask_item(key, item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [mask_config(item) for item in value]
+    if isinstance(value, str) and "://" in value:
+        return redact(value)
+    return value
+
+
+def _mask_item(key: Any, item: Any) -> Any:
+    name = key.lower().replace("-", "_") if isinstance(key, str) else ""
+    if _HEADERS_NAME.fullmatch(name):
+        return _mask_headers(item)
+    if _SECRET_NAME.fullmatch(name) and not isinstance(item, (Mapping, bool, int, float)):
+        return MASK if item else item
+    return mask_config(item)
+
+
+def _mask_headers(headers: Any) -> Any:
+    if isinstance(headers, Mapping):
+        texts = {str(name): _text(value) for name, value in headers.items()}
+        return {name: redact(value) for name, value in redact_headers(texts)}
+    if isinstance(headers, (list, tuple)):  # pairs
+        return [
+            list(_mask_headers({item[0]: item[1]}).items())[0]
+            if isinstance(item, (list, tuple)) and len(item) == 2 else mask_config(item)
+            for item in headers
+        ]
+    return mask_config(headers)
+
+
+def _text(value: Any) -> str:
+    return value.decode("latin-1") if isinstance(value, bytes) else str(value)

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: MIT
+"""What was sent and what came back, read out of the log again.
+
+In: the events of a session, and the number of one. Out: the pieces a request
+was made of (``RecordedRequest``), or the chunk stream of an answer. Refused with
+``ValueError``: a number of an event that has no such thing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Iterator, List, Optional, Sequence, Tuple
+
+from ..calls import CallConfig, LlmRequest
+from ..chunks import StreamChunk, chunk_from_dict
+from ..dialects import write_body
+from ..dialects.options import DialectOptions
+from ..frozen import FrozenDict, FrozenList
+from ..messages import Message
+from .history import History, read_entry
+from .lines import ASSISTANT, CHUNK, CONTEXT, HEADER, Event, encode_value
+from .records import message_from_record, message_to_record
+
+_SENT = ("role", "content", "name", "extras", "form", "provider")
+"""What of a message's record decides how it is sent."""
+
+
+@dataclass(frozen=True)
+class RecordedRequest:
+    """The pieces one request was made of; a dialect makes the very body of them again.
+
+    Args:
+        config: the settings of the call, secrets masked.
+        adapter_defaults: which of them the adapter filled in, as recorded.
+        system: the system prompt, or None.
+        tools: the tools as dicts, in order.
+        messages: the conversation as it was sent, without ``system``.
+        facts: what else was recorded with the request.
+    """
+
+    config: FrozenDict
+    adapter_defaults: Any
+    system: Optional[str]
+    tools: Tuple[FrozenDict, ...]
+    messages: Tuple[Message, ...]
+    facts: FrozenDict
+
+
+def pack_messages(derived: Sequence[Message], messages: Sequence[Message]) -> List[Any]:
+    """Return ``messages`` as what it has of ``derived``, and the rest in full.
+
+    An item is ``[start, stop]``, a slice of ``derived``, or the record of a message.
+
+    Raises:
+        TypeError, ValueError, RecursionError: when JSON cannot carry a message.
+    """
+    keys = [_key(message) for message in derived]
+    places = {key: place for place, key in enumerate(keys)}
+    packed: List[Any] = []
+    for message in messages:
+        key = _key(message)
+        run = packed[-1] if packed and isinstance(packed[-1], list) else [0, 0]
+        goes_on = run[1] < len(keys) and keys[run[1]] == key  # a message may come twice
+        place = run[1] if goes_on else places.get(key)
+        if place is None:
+            packed.append(message_to_record(message))
+        elif run[1] == place and run[1]:
+            run[1] += 1
+        else:
+            packed.append([place, place + 1])
+    return packed
+
+
+def unpack_messages(derived: Sequence[Message], packed: Sequence[Any]) -> List[Message]:
+    """Return the messages that ``pack_messages`` packed."""
+    found: List[Message] = []
+    for item in packed:
+        if isinstance(item, list):
+            found.extend(derived[item[0] : item[1]])
+        else:
+            found.append(message_from_record(item))
+    return found
+
+
+def _key(message: Message) -> str:
+    record = message_to_record(message)
+    return encode_value({name: record[name] for name in _SENT if name in record})
+
+
+def request_at(events: Sequence[Event], notes: Sequence[int], seq: int) -> RecordedRequest:
+    """Return the request that event ``seq`` is, or belongs to.
+
+    Args:
+        events: all events.
+        notes: numbers of all events that are no chunks, ascending.
+        seq: number of a ``request/context``, or of any event after it.
+    Raises:
+        ValueError: when no request was recorded before ``seq``.
+    """
+    header: Optional[Event] = None
+    found: Optional[Tuple[Event, Event]] = None
+    for number in notes:
+        if number > seq:
+            break
+        event = events[number]
+        if event.type == HEADER:
+            header = event
+        elif event.type == CONTEXT and header is not None:
+            found = header, event
+    if found is None:
+        raise ValueError(f"no request is recorded before event {seq}")
+    return _request(*found, _history(events, notes, found[1].seq))
+
+
+def _history(events: Sequence[Event], notes: Sequence[int], before: int) -> List[Message]:
+    history = History()
+    for number in notes:
+        if number >= before:
+            break
+        history.push(read_entry(events[number]))
+    return history.messages()
+
+
+def _request(header: Event, context: Event, derived: List[Message]) -> RecordedRequest:
+    data, sent = header.data, context.data
+    return RecordedRequest(
+        config=data["config"],
+        adapter_defaults=data["adapter_defaults"],
+        system=data["system"],
+        tools=tuple(data["tools"]),
+        messages=tuple(unpack_messages(derived, sent["messages"])),
+        facts=sent["facts"],
+    )
+
+
+def rebuild_body(sent: RecordedRequest) -> bytes:
+    """Return the body of a recorded request, byte for byte as it was sent.
+
+    Raises:
+        ValueError: when its facts do not say how the body was written.
+    """
+    facts = sent.facts
+    if "dialect" not in facts or "options" not in facts:
+        raise ValueError("the log does not say how the body of this request was written")
+    config = CallConfig.from_dict(sent.config)
+    request = LlmRequest(config, sent.messages, sent.system, sent.tools)
+    options = DialectOptions(**facts["options"])
+    return write_body(facts["dialect"], request, options, facts.get("effort_fields"))
+
+
+def replay(events: Sequence[Event], seq: int) -> Iterator[StreamChunk]:
+    """Return the chunk stream of the answer that event ``seq`` holds.
+
+    Raises:
+        ValueError: at once, when event ``seq`` is no ``assistant/message``.
+    """
+    event = events[seq]
+    if event.type != ASSISTANT:
+        raise ValueError(f"event {seq} is a {event.type}, not an {ASSISTANT}")
+    return _chunks(events, event.data["source_seqs"])
+
+
+def _chunks(events: Sequence[Event], seqs: FrozenList) -> Iterator[StreamChunk]:
+    for seq in seqs:
+        event = events[seq]
+        if event.type != CHUNK:
+            raise ValueError(f"event {seq} is a {event.type}, not an {CHUNK}")
+        yield chunk_from_dict(event.data)

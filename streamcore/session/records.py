@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: MIT
+"""Messages as the log keeps them: neutral blocks, and nothing lost.
+
+In: a message. Out: a JSON-able dict, and the equal message again, the form its
+content had and the provider it came from included: both decide how it is sent.
+Refused with ``ValueError`` or ``TypeError``: what would make every later
+request of the session fail.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import Any, Dict, List, Mapping, Optional
+
+from ..messages import AssistantMessage, Block, Message, ToolCall, ToolResult, block_from_dict
+from ..strictjson import mend_surrogates
+from ..usage import TokenUsage
+
+_ANSWER_FACTS = ("finish", "model", "response_id", "provider")
+_STRINGS = ("text", "field", "id", "name", "arguments", "call_id", "url")
+
+
+def message_to_record(message: Message) -> Dict[str, Any]:
+    """Return the message as the log keeps it, but for its usage; unset fields are left out."""
+    record: Dict[str, Any] = {
+        "role": message.role, "content": [block_to_record(block) for block in message.content],
+    }
+    for name in ("name", "extras", "form", *_ANSWER_FACTS):
+        value = getattr(message, name, None)
+        if value is not None:
+            record[name] = value
+    return record
+
+
+def message_from_record(
+    record: Mapping[str, Any], usage: Optional[Mapping[str, Any]] = None
+) -> Message:
+    """Read what ``message_to_record`` wrote; an assistant's is an ``AssistantMessage``.
+
+    Args:
+        record: the message's record.
+        usage: what the answer cost, as ``TokenUsage.to_dict`` wrote it.
+    Raises:
+        KeyError, TypeError, ValueError: when it is no such record.
+    """
+    values: Dict[str, Any] = dict(record)
+    values["content"] = tuple(block_from_dict(block) for block in values["content"])
+    if values["role"] != "assistant":
+        return Message(**values)
+    counts = None if usage is None else TokenUsage.from_dict(usage)
+    return AssistantMessage(**values, usage=counts)
+
+
+def block_to_record(block: Block) -> Dict[str, Any]:
+    """Return one block as the log keeps it."""
+    if isinstance(block, ToolResult):
+        block = replace(block, content=result_content(block.content))
+    return block.to_dict()
+
+
+def result_content(content: Any) -> Any:
+    """Return a tool's output as it is sent: mended text, or parts, blocks in them included.
+
+    None is no output: ``""``.
+
+    Raises:
+        TypeError: when it is neither text nor a list of parts.
+    """
+    if content is None:
+        return ""
+    if isinstance(content, (list, tuple)):
+        return mend_surrogates([_part(part) for part in content])
+    if not isinstance(content, str):
+        raise TypeError(f"a tool result is text or parts, not {type(content).__name__}")
+    return mend_surrogates(content)
+
+
+def _part(part: Any) -> Any:
+    if isinstance(part, Block):
+        return Message("user", (part,), form="parts").to_dict()["content"][0]
+    return part
+
+
+def check_said(message: Any) -> None:
+    """Refuse what a user's message, or a system's or developer's, cannot hold.
+
+    Raises:
+        TypeError: when it is no message, or text in it is no string.
+        ValueError: for an answer or a tool's message, a tool call or a tool result in it.
+    """
+    _check_strings(message)
+    if message.role in ("assistant", "tool"):
+        raise ValueError(f"a {message.role} message is not recorded as what the user said")
+    if message.tool_calls or message.tool_results:
+        raise ValueError(f"a {message.role} message has no tool calls; results: tool_result()")
+
+
+def check_answer(message: Any) -> None:
+    """Refuse an answer no provider would take back.
+
+    Raises:
+        TypeError: when it is no message, or text in it is no string.
+        ValueError: for another role, a tool result in it, a call without id or name,
+            an id that comes twice, or arguments that do not parse.
+    """
+    _check_strings(message)
+    if message.role != "assistant" or message.tool_results:
+        raise ValueError(f"a {message.role} message is not recorded as an answer")
+    seen: List[str] = []
+    for call in message.tool_calls:
+        if not call.id or call.id in seen or not call.name.strip():
+            raise ValueError(f"the tool call {call.id!r} has no id or name, or its id comes twice")
+        seen.append(call.id)
+        _check_arguments(call)
+
+
+def _check_arguments(call: ToolCall) -> None:
+    try:
+        call.parsed()
+    except ValueError as exc:
+        text = f"the arguments of the tool call {call.id!r} do not parse: {exc}"
+        raise ValueError(text) from None
+
+
+def _check_strings(message: Any) -> None:
+    if not isinstance(message, Message):
+        raise TypeError(f"a Message is recorded, not {type(message).__name__}")
+    for block in message.content:
+        for item in fields(block):  # type: ignore[arg-type]
+            value = getattr(block, item.name)
+            if item.name in _STRINGS and not isinstance(value, str):
+                raise TypeError(f"{item.name} of a {block.type} block is a string")
+
+
+def same_message(one: Message, other: Message) -> bool:
+    """Say whether two messages are the same to a reader of OpenAI-style dicts."""
+    return bool(mend_surrogates(one.to_dict()) == mend_surrogates(other.to_dict()))
