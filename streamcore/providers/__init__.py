@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: MIT
+"""Providers: what is known about each, found by name.
+
+In: a name, a profile, or a caller's own profiles by name. Out: ``ProviderProfile``.
+Refused: a name nobody has, with the names near it. The data is in ``hosted`` and
+``local``; a profile is plain frozen data, so adding one touches nothing here: make a
+``ProviderProfile``, or change one with ``dataclasses.replace``, and hand it over.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from types import MappingProxyType
+from typing import Mapping, Tuple, Union
+
+from .facts import ModelInfo, Quirk
+from .hosted import HOSTED_PROFILES
+from .local import LOCAL_PROFILES
+from .profile import ProviderProfile
+
+__all__ = [
+    "PROFILES", "ModelInfo", "ProviderProfile", "Quirk", "get_profile", "list_profiles",
+]
+
+PROFILES: Mapping[str, ProviderProfile] = MappingProxyType(
+    {profile.name: profile for profile in (*HOSTED_PROFILES, *LOCAL_PROFILES)}
+)
+"""Every profile of the package by its name, hosted providers first; read only."""
+
+_NO_EXTRA: Mapping[str, ProviderProfile] = MappingProxyType({})
+
+
+def get_profile(
+    name: Union[str, ProviderProfile], extra: Mapping[str, ProviderProfile] = _NO_EXTRA
+) -> ProviderProfile:
+    """Return a profile by its name.
+
+    Args:
+        name: a profile's name; a profile is returned as it is.
+        extra: the caller's own profiles; they come before those of the package.
+    Raises:
+        ValueError: for an unknown name, telling the names near it.
+        TypeError: for what is neither a name nor a profile.
+    """
+    if isinstance(name, ProviderProfile):
+        return name
+    if not isinstance(name, str):
+        raise TypeError(f"a provider is a name or a profile, not {type(name).__name__}")
+    if name in extra:
+        return extra[name]
+    if name in PROFILES:
+        return PROFILES[name]
+    known = [*extra, *PROFILES]
+    near = get_close_matches(name.strip().lower(), known, n=3, cutoff=0.5)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known)}"
+    raise ValueError(f"no provider is named {name[:80]!r}: {hint}")
+
+
+def list_profiles() -> Tuple[ProviderProfile, ...]:
+    """Return every profile of the package, hosted providers first."""
+    return tuple(PROFILES.values())

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: MIT
+"""Where a request goes: a base URL as people write it, and the one address it means.
+
+In: ``https://h/v1``, with or without a last slash, with the endpoint's path already there,
+with a query, or a bare host. Out: the address to post to. Refused before any I/O, as
+``INVALID_REQUEST``: no scheme, another scheme than http and https, no host, a port that is
+none, characters a URL cannot have. A user, a password and a query are never in the message.
+"""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urlsplit, urlunsplit
+
+from ..errors import LlmError
+
+_ODD = re.compile(r"[^!-~]|[\"<>\\^`{|}]")  # outside printable ASCII, or never in a URL (RFC 3986)
+_HOST = re.compile(r"(?!.{254})(?:[A-Za-z0-9_-]{1,63}\.)*[A-Za-z0-9_-]{1,63}\.?")
+_IPV6 = re.compile(r"[0-9A-Fa-f:.]+(?:%25[A-Za-z0-9._~-]+)?")
+_SHOWN = 200  # characters of a base URL in a message
+
+
+def join_address(base_url: str, path: str, base_path: str = "") -> str:
+    """Return the address of an endpoint.
+
+    Args:
+        base_url: as a person writes it; blanks around it do not count.
+        path: the endpoint's path below the base URL, ``/chat/completions``; not
+            added again where the base URL ends with it.
+        base_path: stands in where the base URL names only a host, ``/v1``.
+    Raises:
+        LlmError: ``INVALID_REQUEST``, saying what is wrong with the base URL.
+    """
+    if not isinstance(base_url, str):
+        raise invalid(f"a base URL is a string, not {type(base_url).__name__}")
+    base = base_url.strip()
+    _check_text(base)
+    try:
+        parts = urlsplit(base)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:  # brackets that do not close, a port that is no number
+        raise _refuse(base, "its host or port cannot be read") from None
+    if parts.scheme.lower() not in ("http", "https"):
+        raise _refuse(base, "its scheme is not http or https")
+    if not host:
+        raise _refuse(base, "it has no host")
+    if port == 0 or not (_IPV6 if ":" in host else _HOST).fullmatch(host):
+        raise _refuse(base, "its host or port cannot be right")
+    if parts.fragment:
+        raise _refuse(base, "what follows # is never sent")
+    whole = parts.path.rstrip("/") or base_path
+    if not whole.endswith(path):
+        whole += path
+    return urlunsplit((parts.scheme, parts.netloc, whole, parts.query, ""))
+
+
+def path_of(base_url: str) -> str:
+    """Return the path of a base URL without its last slash."""
+    return urlsplit(base_url.strip()).path.rstrip("/")
+
+
+def invalid(text: str) -> LlmError:
+    """Return the error of a request refused before any I/O."""
+    return LlmError(text, "INVALID_REQUEST", phase="prepare")
+
+
+def _check_text(base: str) -> None:
+    if not base:
+        raise invalid("the base URL is empty")
+    if "://" not in base:
+        raise _refuse(base, "it has no scheme; write http:// or https:// before it")
+    odd = _ODD.search(base)
+    if odd:
+        raise _refuse(base, f"a URL cannot hold {ascii(odd.group())}")
+
+
+def _refuse(base: str, reason: str) -> LlmError:
+    return invalid(f"the base URL {_shown(base)} cannot be used: {reason}")
+
+
+def _shown(base: str) -> str:
+    """Show a broken URL without what may be secret in it.
+
+    It is broken, so where its user and password end is a guess; with an @ anywhere
+    nothing but the scheme is shown.
+    """
+    scheme, found, rest = base.partition("://")
+    start = scheme[:20] + found if found else ""
+    if "@" in base:
+        return ascii(start + "***") if "@" not in scheme else "'***'"
+    shown, more, _ = (rest if found else base).partition("?")
+    return ascii((start + shown)[:_SHOWN] + ("?***" if more else ""))

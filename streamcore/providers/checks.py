@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: MIT
+"""What a profile's plain values are checked with when it is made.
+
+In: a value and what it is called. Out: the value, or nothing. Refused: a wrong type
+(``TypeError``), a value that cannot be (``ValueError``), naming it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Tuple
+
+TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # a header's name (RFC 9110)
+VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+PATH = re.compile(r"(?:/[A-Za-z0-9._~!$&'()*+,;=:@%-]+)+")
+NAME = re.compile(r"[!-~]+")
+
+
+def check_string(name: str, value: Any) -> str:
+    """Return a string that says something."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name} is a string, not {type(value).__name__}")
+    if not value.strip():
+        raise ValueError(f"{name} is empty")
+    return value
+
+
+def check_strings(name: str, value: Any) -> Tuple[str, ...]:
+    """Return a tuple of different strings; a bare string would be taken letter by letter."""
+    if not isinstance(value, (tuple, list)):
+        raise TypeError(f"{name} is a tuple of strings, not {type(value).__name__}")
+    for item in value:
+        check_string(name, item)
+    if len(set(value)) < len(value):
+        raise ValueError(f"{name} names one thing twice: {', '.join(value)}")
+    return tuple(value)
+
+
+def check_match(name: str, value: Any, pattern: "re.Pattern[str]") -> None:
+    """Refuse a string of another form."""
+    if not pattern.fullmatch(check_string(name, value)):
+        raise ValueError(f"{name} cannot be {value!r}")
+
+
+def check_header_value(name: str, value: Any) -> None:
+    """Refuse what no header can carry: all but printable ASCII."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name} is a string, not {type(value).__name__}")
+    if not all(" " <= letter <= "~" for letter in value):
+        raise ValueError(f"{name} holds a character no header can carry")
+
+
+def check_tokens(context_window: Any, default_max_tokens: Any) -> None:
+    """Refuse a window or a cap that cannot be; a cap fits into its window."""
+    for name, value in (
+        ("context_window", context_window), ("default_max_tokens", default_max_tokens),
+    ):
+        if value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise TypeError(f"{name} is a whole number or None, not {type(value).__name__}")
+        if value < 1:
+            raise ValueError(f"{name} must be 1 or more: {value}")
+    if context_window is not None and default_max_tokens is not None:
+        if default_max_tokens > context_window:
+            raise ValueError(f"default_max_tokens {default_max_tokens} is above the window")

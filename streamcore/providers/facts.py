@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: MIT
+"""Single facts about a provider: a bend of the format, and a model.
+
+In: plain values. Out: frozen ones, checked when made. Refused: what cannot be, as
+``TypeError`` or ``ValueError``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Optional, Tuple
+
+from .checks import check_string, check_strings, check_tokens
+
+
+@dataclass(frozen=True)
+class Quirk:
+    """One bend of a provider, one line each.
+
+    Args:
+        text: what the provider does, or what is done because of it.
+        reason: why the profile follows.
+        source: the provider's page, a public report, or a recorded stream.
+    Raises:
+        ValueError: for an empty text or one of several lines.
+    """
+
+    text: str
+    reason: str
+    source: str
+
+    def __post_init__(self) -> None:
+        for name in ("text", "reason", "source"):
+            value = check_string(name, getattr(self, name))
+            if len(value.splitlines()) != 1 or value != value.strip():
+                raise ValueError(f"{name} of a quirk is one line: {value!r}")
+
+
+@dataclass(frozen=True)
+class ModelInfo:
+    """What is known about a model; None falls through to the profile.
+
+    Args:
+        name: as the provider spells it.
+        context_window: tokens, 1 or more.
+        default_max_tokens: output cap sent when the caller gives none, 1 or more.
+        efforts: the reasoning efforts it takes, () for none at all.
+        default_effort: the one sent when the caller gives none; among ``efforts``.
+        images: whether it takes image parts.
+    Raises:
+        TypeError, ValueError: for values that cannot be.
+    """
+
+    name: str
+    context_window: Optional[int] = None
+    default_max_tokens: Optional[int] = None
+    efforts: Optional[Tuple[str, ...]] = None
+    default_effort: Optional[str] = None
+    images: Optional[bool] = None
+
+    def __post_init__(self) -> None:
+        check_string("the name of a model", self.name)
+        check_tokens(self.context_window, self.default_max_tokens)
+        if self.efforts is not None:
+            object.__setattr__(self, "efforts", check_strings("efforts", self.efforts))
+            if self.default_effort is not None and self.default_effort not in self.efforts:
+                raise ValueError(
+                    f"default_effort {self.default_effort!r} of {self.name} is not one of "
+                    f"its efforts: {', '.join(self.efforts) or 'none'}"
+                )
+        if self.default_effort is not None:
+            check_string("default_effort", self.default_effort)
+        if not isinstance(self.images, (bool, type(None))):
+            raise TypeError("images is True, False or None")

@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: MIT
+"""What is known about one provider, as a frozen value that is checked when made.
+
+In: plain values; a profile of your own is made the same way, or with
+``dataclasses.replace`` from one that is there. Out: the address to post to, what a model
+is, the body fields a reasoning effort becomes. Refused when made: wrong types and numbers
+that cannot be (``TypeError``, ``ValueError``); when asked: a base URL that is none, an
+effort the provider has not. No environment is read: a profile only names variables.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Mapping, Optional, Tuple
+
+from ..dialects.options import DialectOptions
+from ..errors import LlmError
+from ..frozen import FrozenDict, freeze
+from ..limits import Limits
+from .addresses import invalid, join_address, path_of
+from .checks import (
+    NAME,
+    PATH,
+    TOKEN,
+    VARIABLE,
+    check_header_value,
+    check_match,
+    check_string,
+    check_strings,
+    check_tokens,
+)
+from .facts import ModelInfo, Quirk
+
+_NOT_AN_EFFORT = ("model", "messages", "stream", "n")  # body fields no effort may set
+
+
+@dataclass(frozen=True)
+class ProviderProfile:
+    """One provider: where it is, how it is asked, and how it bends the format.
+
+    Args:
+        name: the route, printable and without blanks.
+        base_url: None where every user has an address of their own.
+        base_url_env: the variable that may name another base URL.
+        key_env: the variables looked for the key in, the first set one wins.
+        key_required: whether a call without a key is refused.
+        key_header, key_prefix: the header the key travels in, and what stands before it.
+        dialect: the wire dialect.
+        options: the bends of the dialect.
+        limits: clocks and sizes, weaker than the client's and the call's.
+        models: the models something is known about; others pass through.
+        efforts: reasoning effort → the body fields it becomes. None: every word
+            passes as ``reasoning_effort``; empty: the provider takes none.
+        default_effort: sent when the caller gives none; among ``efforts``.
+        default_max_tokens: output cap sent when the caller gives none, 1 or more.
+        context_window: tokens, for models nothing else is known about.
+        headers: more headers of every request.
+        session_header, user_header: the headers the caller's opaque ids travel in.
+        path: the endpoint, below the base URL.
+        base_path: stands in where a base URL names only a host; None: the path
+            of ``base_url``.
+        quirks: what is odd, one line each.
+    Raises:
+        TypeError, ValueError: for values that cannot be; the rule is design.md §7 and §8.
+    """
+
+    name: str
+    base_url: Optional[str] = None
+    base_url_env: Optional[str] = None
+    key_env: Tuple[str, ...] = ()
+    key_required: bool = True
+    key_header: str = "Authorization"
+    key_prefix: str = "Bearer "
+    dialect: str = "chat-completions"
+    options: DialectOptions = DialectOptions()
+    limits: Limits = Limits()
+    models: Tuple[ModelInfo, ...] = ()
+    efforts: Optional[Mapping[str, Mapping[str, Any]]] = None
+    default_effort: Optional[str] = None
+    default_max_tokens: Optional[int] = None
+    context_window: Optional[int] = None
+    headers: Mapping[str, str] = field(default_factory=FrozenDict)
+    session_header: Optional[str] = None
+    user_header: Optional[str] = None
+    path: str = "/chat/completions"
+    base_path: Optional[str] = None
+    quirks: Tuple[Quirk, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_match("name", self.name, NAME)
+        check_match("dialect", self.dialect, NAME)
+        if not isinstance(self.options, DialectOptions):
+            raise TypeError("options are DialectOptions")
+        if not isinstance(self.limits, Limits):
+            raise TypeError("limits are Limits")
+        check_tokens(self.context_window, self.default_max_tokens)
+        self._check_address()
+        self._check_key()
+        self._freeze_headers()
+        self._freeze_efforts()
+        self._freeze_lists()
+
+    def url(self, base_url: Optional[str] = None) -> str:
+        """Return the address to post to.
+
+        Args:
+            base_url: used instead of the profile's own. A last slash, the endpoint's
+                path already there, and a query (Azure's ``?api-version=``) all reach the
+                same endpoint; a bare host gets the path the provider's API lives at.
+        Raises:
+            LlmError: ``INVALID_REQUEST`` for what is no http(s) URL, and where neither
+                the caller nor the profile has one; no user, password or query is shown.
+        """
+        base = self.base_url if base_url is None else base_url
+        if base is None:
+            place = f" or set {self.base_url_env}" if self.base_url_env else ""
+            raise invalid(f"{self.name} has no base URL of its own: give base_url{place}")
+        return join_address(base, self.path, self._base_path())
+
+    def model(self, name: str) -> ModelInfo:
+        """Return what is known about a model, with the profile's values where nothing is.
+
+        A model nobody told us about passes through with the profile's defaults.
+        """
+        for known in self.models:
+            if known.name == name:
+                return self._filled(known)
+        return self._filled(ModelInfo(name))
+
+    def effort_fields(self, effort: Optional[str], model: ModelInfo) -> Mapping[str, Any]:
+        """Return the body fields that ask for a reasoning effort.
+
+        Args:
+            effort: one of the words the model takes; None: its default, if it has one.
+            model: as ``model()`` returned it.
+        Raises:
+            LlmError: ``UNSUPPORTED_REASONING_EFFORT`` for another word; never clamped.
+        """
+        known = self._filled(model)
+        if effort is None:
+            effort = known.default_effort
+        if effort is None:
+            return FrozenDict()
+        if known.efforts is not None and effort not in known.efforts:
+            offered = ", ".join(known.efforts)
+            text = f"takes the reasoning efforts {offered}" if offered else "takes no effort"
+            raise LlmError(
+                f"{known.name} at {self.name} {text}, not {ascii(effort)[:80]}",
+                "UNSUPPORTED_REASONING_EFFORT", phase="prepare",
+            )
+        if self.efforts is not None:
+            return self.efforts[effort]
+        if not isinstance(effort, str) or not effort.strip():
+            raise invalid("a reasoning effort is a non-empty string")
+        return FrozenDict(reasoning_effort=effort)
+
+    def dialect_options(self, model: ModelInfo) -> DialectOptions:
+        """Return the dialect's options for one model: its window, and whether it takes images."""
+        known = self._filled(model)
+        images = self.options.images if known.images is None else known.images
+        return replace(self.options, context_window=known.context_window, images=images)
+
+    def locked_to(self, *efforts: str) -> ProviderProfile:
+        """Return a profile that publishes only these reasoning efforts and refuses others.
+
+        A deployment's lock: ``get_profile("deepseek").locked_to("off")``. The first one is
+        the new default where the old default is not among them.
+
+        Raises:
+            ValueError: for no effort at all, or one the profile does not have.
+        """
+        words = check_strings("efforts", efforts)
+        if not words:
+            raise ValueError("a lock names one effort or more")
+        table = self.efforts
+        if table is None:
+            table = {word: {"reasoning_effort": word} for word in words}
+        for word in words:
+            if word not in table:
+                raise ValueError(f"{self.name} has no effort {word!r}: {', '.join(table)}")
+        default = self.default_effort if self.default_effort in words else words[0]
+        return replace(
+            self,
+            efforts={word: table[word] for word in words},
+            default_effort=default,
+            models=tuple(_locked(model, words) for model in self.models),
+        )
+
+    def _base_path(self) -> str:
+        if self.base_path is not None:
+            return self.base_path
+        return path_of(self.base_url) if self.base_url is not None else ""
+
+    def _filled(self, model: ModelInfo) -> ModelInfo:
+        efforts = model.efforts
+        if efforts is None and self.efforts is not None:
+            efforts = tuple(self.efforts)
+        default = model.default_effort
+        if default is None and (efforts is None or self.default_effort in efforts):
+            default = self.default_effort
+        window = self.options.context_window if self.context_window is None else self.context_window
+        window = window if model.context_window is None else model.context_window
+        tokens = model.default_max_tokens or self.default_max_tokens
+        if window is not None and tokens is not None:
+            tokens = min(tokens, window)  # the profile's cap may be made for larger models
+        images = self.options.images if model.images is None else model.images
+        return ModelInfo(model.name, window, tokens, efforts, default, images)
+
+    def _check_address(self) -> None:
+        check_match("path", self.path, PATH)
+        if self.base_path:
+            check_match("base_path", self.base_path, PATH)
+        if self.base_url_env is not None:
+            check_match("base_url_env", self.base_url_env, VARIABLE)
+        if self.base_url is not None:
+            try:
+                self.url()
+            except LlmError as exc:
+                raise ValueError(exc.failure.message) from None
+
+    def _check_key(self) -> None:
+        object.__setattr__(self, "key_env", check_strings("key_env", self.key_env))
+        for variable in self.key_env:
+            check_match("key_env", variable, VARIABLE)
+        if not isinstance(self.key_required, bool):
+            raise TypeError("key_required is True or False")
+        check_match("key_header", self.key_header, TOKEN)
+        check_header_value("key_prefix", self.key_prefix)
+
+    def _freeze_headers(self) -> None:
+        if not isinstance(self.headers, Mapping):
+            raise TypeError("headers are a mapping of strings")
+        for name, value in self.headers.items():
+            check_match("a header's name", name, TOKEN)
+            check_header_value(f"the header {name}", value)
+        object.__setattr__(self, "headers", freeze(dict(self.headers)))
+        named = [self.key_header, *self.headers]
+        named += [name for name in (self.session_header, self.user_header) if name is not None]
+        for name in named[1:]:
+            check_match("a header's name", name, TOKEN)
+        if len({name.lower() for name in named}) < len(named):
+            raise ValueError(f"two values would travel in one header: {', '.join(named)}")
+
+    def _freeze_efforts(self) -> None:
+        if self.efforts is not None:
+            if not isinstance(self.efforts, Mapping):
+                raise TypeError("efforts are a mapping of efforts to body fields, or None")
+            table = {}
+            for word, fields in self.efforts.items():
+                check_string("an effort", word)
+                if not isinstance(fields, Mapping):
+                    raise TypeError(f"the effort {word!r} becomes a mapping of body fields")
+                for name in _NOT_AN_EFFORT:
+                    if name in fields:
+                        raise ValueError(f"the effort {word!r} cannot set {name}")
+                table[word] = dict(fields)
+            object.__setattr__(self, "efforts", freeze(table))
+        if self.default_effort is not None:
+            check_string("default_effort", self.default_effort)
+            if self.efforts is not None and self.default_effort not in self.efforts:
+                raise ValueError(f"default_effort {self.default_effort!r} is not among efforts")
+
+    def _freeze_lists(self) -> None:
+        for name, kind in (("models", ModelInfo), ("quirks", Quirk)):
+            given = getattr(self, name)
+            if not isinstance(given, (tuple, list)) or not all(isinstance(x, kind) for x in given):
+                raise TypeError(f"{name} are a tuple of {kind.__name__}")
+            object.__setattr__(self, name, tuple(given))
+        if len({model.name for model in self.models}) < len(self.models):
+            raise ValueError("two models have one name")
+        for model in self.models:
+            wanted = {*(model.efforts or ()), model.default_effort} - {None}
+            if self.efforts is not None and not wanted <= set(self.efforts):
+                raise ValueError(f"{model.name} has an effort the profile does not have")
+
+
+def _locked(model: ModelInfo, words: Tuple[str, ...]) -> ModelInfo:
+    efforts = model.efforts
+    if efforts is not None:
+        efforts = tuple(word for word in efforts if word in words)
+    default = model.default_effort if model.default_effort in words else None
+    return replace(model, efforts=efforts, default_effort=default)
