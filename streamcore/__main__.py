@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: MIT
+"""The command line as ``python -m``; see ``cli``."""
+
+from __future__ import annotations
+
+import sys
+
+from .cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

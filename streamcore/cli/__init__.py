@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: MIT
+"""The command line: ``chat``, ``replay``, ``demo``.
+
+In: arguments and the three standard streams. Out: an answer's text on stdout, everything
+else on stderr, and an exit code: 0 for a proven, whole message, 1 for an answer that failed
+(``CODE: message`` on stderr), 2 for wrong usage, 130 for Ctrl-C; all of them are in
+``--help`` and in ``exits``. No traceback is shown but under ``--debug``, no secret ever.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+import threading
+import traceback
+from contextlib import contextmanager
+from typing import Any, Iterator, Mapping, Optional, Sequence, TextIO
+
+from .. import __version__
+from ..errors import error_chain
+from . import exits
+from .arguments import Parser
+from .terminal import Terminal
+
+__all__ = ["main"]
+
+PROGRAM = "streamcore"
+_PACKAGE = __name__.rpartition(".")[0]  # whatever name the package is carried under
+
+
+def main(
+    argv: Optional[Sequence[str]] = None,
+    *,
+    stdin: Optional[TextIO] = None,
+    stdout: Optional[TextIO] = None,
+    stderr: Optional[TextIO] = None,
+    environ: Optional[Mapping[str, str]] = None,
+) -> int:
+    """Run one command and return its exit code.
+
+    Args:
+        argv: the arguments without the program's name; by default the process' own.
+        stdin, stdout, stderr: text streams over bytes; by default the process' own.
+        environ: where keys are looked up; by default the process' own.
+    Returns:
+        the exit code, as in ``exits.TABLE``.
+    """
+    terminal = Terminal(
+        sys.stdin if stdin is None else stdin,
+        sys.stdout if stdout is None else stdout,
+        sys.stderr if stderr is None else stderr,
+        os.environ if environ is None else environ,
+    )
+    try:
+        with _sigterm_raises():
+            code = _run(sys.argv[1:] if argv is None else argv, terminal)
+            terminal.flush()
+        return code
+    except exits.Usage as error:
+        terminal.note(f"{PROGRAM}: {error}")
+        return exits.USAGE
+    except KeyboardInterrupt:
+        terminal.note("interrupted")
+        return exits.INTERRUPTED
+    except exits.Terminated:
+        terminal.note("ended by SIGTERM")
+        return exits.TERMINATED
+    except exits.OutputGone:
+        terminal.give_up_stdout()
+        return exits.UNREAD
+    except exits.OutputFailed as error:
+        terminal.give_up_stdout()
+        terminal.note(f"{PROGRAM}: {error}")
+        return exits.UNWRITTEN
+    except Exception as error:  # a bug: said in one line, shown whole under --debug
+        terminal.note(f"{PROGRAM}: a bug: {error_chain(error)} (--debug shows where)")
+        if terminal.debug:
+            terminal.note(traceback.format_exc())
+        return exits.BUG
+
+
+def _run(argv: Sequence[str], terminal: Terminal) -> int:
+    # Loaded inside of main's guard: a Ctrl-C while they load is as quiet as any other.
+    from . import chat, demo, replay
+
+    parser = Parser(
+        prog=PROGRAM,
+        description="A language model's streamed answer: one trusted message, or an error code.",
+    )
+    parser.add_version(f"{PROGRAM} {__version__}\n")
+    commands = parser.add_subparsers(metavar="COMMAND", title="commands")
+    for command in (chat, replay, demo):
+        command.add_parser(commands)
+    try:
+        args = parser.parse_args(argv)
+    except exits.Shown as shown:
+        terminal.text(str(shown))
+        return exits.PROVEN
+    if not hasattr(args, "run"):
+        parser.error(f"a command is missing: {', '.join(commands.choices)}")
+    terminal.debug = args.debug
+    with _traced(args.debug, terminal):
+        code: int = args.run(args, terminal)
+        return code
+
+
+@contextmanager
+def _sigterm_raises() -> Iterator[None]:
+    """Make SIGTERM raise ``Terminated`` meanwhile, so that connections are closed."""
+    def terminate(number: int, frame: Any) -> None:
+        raise exits.Terminated
+
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread may set handlers
+        return
+    before = signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before or signal.SIG_DFL)
+
+
+class _TraceHandler(logging.Handler):
+    """Shows log records on the terminal, whose notes hide secrets and control characters."""
+
+    def __init__(self, terminal: Terminal) -> None:
+        super().__init__()
+        self._terminal = terminal
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Show one record."""
+        self._terminal.note(f"{record.name}: {record.getMessage()}".rstrip())
+
+
+@contextmanager
+def _traced(on: bool, terminal: Terminal) -> Iterator[None]:
+    """Show the wire trace of the package's loggers meanwhile."""
+    if not on:
+        yield
+        return
+    logger, handler = logging.getLogger(_PACKAGE), _TraceHandler(terminal)
+    before = logger.level, logger.propagate
+    logger.addHandler(handler)
+    logger.setLevel(logging.DEBUG)
+    logger.propagate = False
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(before[0])
+        logger.propagate = before[1]

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: MIT
+"""Chunks on a terminal: as text while they come, or as one JSON line each.
+
+In: chunks in the order of the stream. Out: the answer's text on stdout; reasoning and the
+calls that are still forming beside it; whole calls only once the end is proven (their
+block-ends). Nothing is refused here.
+"""
+
+from __future__ import annotations
+
+import json
+import traceback
+from typing import Dict, Iterable, Mapping, Optional, Protocol, Tuple
+
+from ..chunks import BlockEnd, ReasoningDelta, StreamChunk, TextDelta, ToolCallDelta
+from ..errors import LlmError, error_chain
+from ..messages import ToolCall
+from ..sse import SseEvent
+from ..usage import TokenUsage
+from .terminal import Terminal
+
+
+_SHOWN = 200  # characters of a name or an id; nobody's are so long
+_COUNTS = {
+    "input_tokens": "input",
+    "output_tokens": "output",
+    "cache_read_tokens": "read from cache",
+    "cache_write_tokens": "written to cache",
+    "reasoning_tokens": "of the output reasoning",
+}
+
+
+class Printer(Protocol):
+    """What shows an answer while it comes."""
+
+    def push(self, chunk: StreamChunk) -> None:
+        """Show the next chunk."""
+
+    def end(self) -> None:
+        """Leave the cursor at the start of a line."""
+
+
+class TextPrinter:
+    """Shows text as it comes, and beside it what is no text."""
+
+    def __init__(self, terminal: Terminal) -> None:
+        self._terminal = terminal
+        self._names: Dict[int, str] = {}  # of the calls that are forming, by block index
+
+    def push(self, chunk: StreamChunk) -> None:
+        """Show the next chunk."""
+        if isinstance(chunk, TextDelta):
+            self._terminal.text(chunk.text)
+        elif isinstance(chunk, ReasoningDelta):
+            self._terminal.aside("reasoning", chunk.text)
+        elif isinstance(chunk, ToolCallDelta):
+            name = self._names.setdefault(chunk.index, one_line(chunk.name or "?", _SHOWN))
+            self._terminal.aside(f"forming {name}, block {chunk.index}", chunk.arguments_delta)
+        elif isinstance(chunk, BlockEnd) and isinstance(chunk.block, ToolCall):
+            self._terminal.note("[tool call] " + call_line(chunk.block))
+
+    def end(self) -> None:
+        """End the text's last line."""
+        self._terminal.end_text()
+
+
+class JsonPrinter:
+    """Shows every chunk as one line of JSON on stdout."""
+
+    def __init__(self, terminal: Terminal) -> None:
+        self._terminal = terminal
+
+    def push(self, chunk: StreamChunk) -> None:
+        """Show the next chunk."""
+        self._terminal.json_line(chunk.to_dict())
+
+    def end(self) -> None:
+        """Do nothing: every line is whole."""
+
+
+class NoPrinter:
+    """Shows nothing."""
+
+    def push(self, chunk: StreamChunk) -> None:
+        """Pass the chunk over."""
+
+    def end(self) -> None:
+        """Do nothing."""
+
+
+def print_events(terminal: Terminal, events: Iterable[Tuple[int, SseEvent]]) -> None:
+    """Show raw events, with their numbers, on stderr."""
+    for number, event in events:
+        name = "" if event.event == "message" else f" ({event.event})"
+        terminal.note(f"[event {number}{name}] {event.data}")
+
+
+def call_line(call: ToolCall, limit: int = 2000) -> str:
+    """Return a whole call in one line: name, arguments of at most ``limit`` characters, id."""
+    name, id = one_line(call.name, _SHOWN), one_line(call.id, _SHOWN)
+    return f"{name} {one_line(call.arguments, limit)} (id {id})"
+
+
+def one_line(text: str, limit: int) -> str:
+    """Return a text on one line, shortened in its middle to ``limit`` characters.
+
+    One that has line ends or other controls is quoted as JSON: it must not be able to
+    look like lines of our own.
+    """
+    if not text.isprintable():
+        text = json.dumps(text, ensure_ascii=False)
+    half = limit // 2
+    return text if len(text) <= limit else f"{text[:half]} … {text[-half:]}"
+
+
+def usage_words(usage: Optional[TokenUsage]) -> str:
+    """Return the counts that are known, in words."""
+    known = {} if usage is None else usage.to_dict()
+    shown = [f"{count} {_COUNTS[name]}" for name, count in known.items()]
+    return "tokens: " + ", ".join(shown) if shown else "no report"
+
+
+def note_cut(terminal: Terminal, finish: Optional[str], diagnostics: Mapping[str, int]) -> None:
+    """Say on stderr that an answer was cut at the output limit, where it was."""
+    if finish == "max-tokens":
+        dropped = diagnostics.get("tool_calls_dropped", 0)
+        calls = f"; {dropped} unfinished tool call(s) dropped" if dropped else ""
+        terminal.note(f"max-tokens: the answer was cut at the output limit{calls}")
+
+
+def note_failure(terminal: Terminal, error: LlmError, place: str = "") -> None:
+    """Say on stderr, in one line, what failed: its code, its causes, its place."""
+    request = error.failure.request_id
+    facts = [fact for fact in (place, request and f"request id {request}") if fact]
+    terminal.note(error_chain(error) + (f" ({'; '.join(facts)})" if facts else ""))
+    if terminal.debug:
+        kind = type(error)
+        terminal.note("".join(traceback.format_exception(kind, error, error.__traceback__)))

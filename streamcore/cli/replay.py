@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: MIT
+"""``replay``: captured streams through the same pipeline, without a network.
+
+In: files that hold an answer's body, or ``-`` for stdin; they are read in pieces and trusted
+no more than a network. Out: what ``chat`` would have shown, chunks with ``--json``, or a
+report. A file without a proven message is said on stderr, with the place it failed at.
+"""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from contextlib import contextmanager
+from typing import Any, BinaryIO, Iterator
+
+from ..dialects.options import DONE_MARKERS
+from ..errors import LlmError
+from ..pipeline import parse_stream
+from .exits import FAILED, PROVEN, USAGE
+from .printing import (
+    JsonPrinter, NoPrinter, Printer, TextPrinter, note_cut, note_failure, print_events,
+)
+from .report import Outcome, write_report
+from .tape import Tape
+from .terminal import Terminal
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command's arguments."""
+    parser = commands.add_parser(
+        "replay",
+        help="read captured streams through the same pipeline",
+        description="Read captured streams (a body as it came: .sse, or a JSON document).\n"
+        "requests need not be installed.",
+    )
+    parser.add_argument("files", nargs="+", metavar="FILE", help="a file, or - for stdin")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="one chunk per line, as JSON")
+    form.add_argument("--report", action="store_true",
+                      help="instead of the text: events, blocks, calls, usage, finish, "
+                           "diagnostics, or the error with its place")
+    parser.add_argument("--done-marker", choices=DONE_MARKERS, default="required",
+                        help="optional: a finish word proves the end too, for providers that "
+                             "send no [DONE]")
+    parser.add_argument("--raw", action="store_true",
+                        help="show the raw events on stderr, beside the rest")
+    parser.add_debug()
+    parser.set_defaults(run=run)
+
+
+def run(args: Namespace, terminal: Terminal) -> int:
+    """Read every file and return the exit code, the greatest of them all."""
+    return max(_replay(name, args, terminal) for name in args.files)
+
+
+def _replay(name: str, args: Namespace, terminal: Terminal) -> int:
+    shown = "stdin" if name == "-" else name
+    if len(args.files) > 1 and not args.report:
+        terminal.note(f"==> {shown} <==")
+    try:
+        with _opened(name, terminal) as file:
+            outcome = _read(shown, Tape(file), args, terminal)
+    except OSError as error:
+        terminal.end_text()
+        terminal.note(f"{shown}: cannot be read: {error.strerror or error}")
+        return USAGE
+    if args.report:
+        write_report(outcome, terminal)
+    elif outcome.error is not None:
+        note_failure(terminal, outcome.error, f"{shown}: {outcome.tape.place()}")
+    else:
+        note_cut(terminal, outcome.message.finish, outcome.diagnostics)
+    return PROVEN if outcome.error is None else FAILED
+
+
+@contextmanager
+def _opened(name: str, terminal: Terminal) -> Iterator[BinaryIO]:
+    if name == "-":
+        yield terminal.stdin_bytes()
+        return
+    with open(name, "rb") as file:
+        yield file
+
+
+def _read(name: str, tape: Tape, args: Namespace, terminal: Terminal) -> Outcome:
+    printer: Printer = NoPrinter()
+    if not args.report:
+        printer = JsonPrinter(terminal) if args.json else TextPrinter(terminal)
+    outcome = Outcome(name, tape)
+    chunks = parse_stream(
+        tape, done_marker=args.done_marker, diagnostics=outcome.diagnostics, raw_events=tape.raw
+    )
+    try:
+        for chunk in chunks:
+            _print_events(tape, args, terminal)
+            outcome.push(chunk)
+            printer.push(chunk)
+    except LlmError as error:
+        outcome.error = error
+    _print_events(tape, args, terminal)
+    printer.end()
+    return outcome
+
+
+def _print_events(tape: Tape, args: Namespace, terminal: Terminal) -> None:
+    events = tape.take()  # taken in any case: they are not to pile up
+    if args.raw:
+        print_events(terminal, events)

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: MIT
+"""The short report of one captured stream, made to be pasted into a bug report.
+
+In: the ``Outcome`` of a file. Out: some lines on stdout: events, blocks, calls, usage,
+finish, diagnostics, or the error with its place. Texts are counted and not shown; a call's
+arguments are, shortened.
+"""
+
+from __future__ import annotations
+
+from typing import Dict, Iterator, Optional, Tuple
+
+from ..assembler import MessageAssembler
+from ..chunks import BlockStart, Finish, StreamChunk, ToolCallDelta
+from ..errors import LlmError, Partial, error_chain
+from ..messages import AssistantMessage
+from .printing import call_line, one_line, usage_words
+from .tape import Tape
+from .terminal import Terminal
+
+_SHOWN = 200  # characters of what a provider wrote
+
+
+class Outcome:
+    """What one file comes to: a message, or an error."""
+
+    def __init__(self, name: str, tape: Tape) -> None:
+        self.name = name
+        self.tape = tape
+        self.diagnostics: Dict[str, int] = {}
+        self.error: Optional[LlmError] = None
+        self.finish: Optional[Finish] = None
+        self.opened: Dict[int, str] = {}  # block types by index
+        self.names: Dict[int, str] = {}  # of the calls that began, by index
+        self._assembler = MessageAssembler()
+
+    def push(self, chunk: StreamChunk) -> None:
+        """Take the next chunk."""
+        self._assembler.push(chunk)
+        if isinstance(chunk, BlockStart):
+            self.opened[chunk.index] = chunk.block_type
+        elif isinstance(chunk, ToolCallDelta) and chunk.name:
+            self.names[chunk.index] = chunk.name
+        elif isinstance(chunk, Finish):
+            self.finish = chunk
+
+    @property
+    def message(self) -> AssistantMessage:
+        """The proven message; raises ``LlmError`` where there is none."""
+        return self._assembler.message
+
+    @property
+    def arrived(self) -> Partial:
+        """The text, reasoning and usage that came."""
+        return self._assembler.partial()
+
+
+def write_report(outcome: Outcome, terminal: Terminal) -> None:
+    """Write the report of one file to stdout."""
+    terminal.line(outcome.name)
+    for word, text in _lines(outcome):
+        terminal.line(f"  {word:<12} {text}")
+
+
+def _lines(outcome: Outcome) -> Iterator[Tuple[str, str]]:
+    if outcome.error is None:
+        yield "message", "proven"
+    else:
+        yield "error", error_chain(outcome.error)
+        yield "where", outcome.tape.place()
+        yield "retryable", "yes" if outcome.error.retryable else "no"
+    yield "read", f"{outcome.tape.size} bytes, {outcome.tape.events} events"
+    yield "blocks", _blocks(outcome)
+    yield from _calls(outcome)
+    yield "usage", usage_words(outcome.arrived.usage)
+    if outcome.finish is not None:
+        yield from _ending(outcome.finish)
+    yield "diagnostics", _counters(outcome.diagnostics)
+
+
+def _blocks(outcome: Outcome) -> str:
+    arrived = outcome.arrived
+    sizes = {"text": len(arrived.text), "reasoning": len(arrived.reasoning)}
+    shown = [f"{kind} ({sizes[kind]} characters)" if kind in sizes else kind
+             for _, kind in sorted(outcome.opened.items())]
+    return ", ".join(shown) or "none"
+
+
+def _calls(outcome: Outcome) -> Iterator[Tuple[str, str]]:
+    if outcome.error is None:
+        for call in outcome.message.tool_calls:
+            yield "call", call_line(call, _SHOWN)
+        return
+    for name in outcome.names.values():
+        yield "call", f"{one_line(name, _SHOWN)}: begun, and not to be run"
+
+
+def _ending(finish: Finish) -> Iterator[Tuple[str, str]]:
+    word = f" (the provider's word: {finish.raw!r})" if finish.raw else ""
+    yield "finish", finish.reason.kind + word
+    if finish.model:
+        yield "model", one_line(finish.model, _SHOWN)
+    if finish.response_id:
+        yield "response id", one_line(finish.response_id, _SHOWN)
+
+
+def _counters(diagnostics: Dict[str, int]) -> str:
+    shown = [f"{name} {count}" for name, count in sorted(diagnostics.items())]
+    return ", ".join(shown) or "nothing skipped, repaired or dropped"
