@@ -8,7 +8,7 @@ package costs next to nothing and works where ``requests`` is not installed.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any, Dict, List
+from typing import TYPE_CHECKING, Any, Dict, List
 
 __version__ = "0.1.0"
 
@@ -64,6 +64,62 @@ _HOMES: Dict[str, str] = {
     "Transport": "transport",
     "LoopbackServer": "loopback",
 }
+
+if TYPE_CHECKING:  # the same names for type checkers, which do not run __getattr__
+    from .adapters import (
+        HttpAdapter as HttpAdapter,
+        HttpSettings as HttpSettings,
+        LlmAdapter as LlmAdapter,
+    )
+    from .assembler import MessageAssembler as MessageAssembler, assemble as assemble
+    from .calls import CallConfig as CallConfig, LlmRequest as LlmRequest
+    from .chunks import (
+        BlockEnd as BlockEnd,
+        BlockStart as BlockStart,
+        Finish as Finish,
+        FinishReason as FinishReason,
+        ReasoningDelta as ReasoningDelta,
+        StreamChunk as StreamChunk,
+        TextDelta as TextDelta,
+        ToolCallDelta as ToolCallDelta,
+        UsageChunk as UsageChunk,
+        chunk_from_dict as chunk_from_dict,
+    )
+    from .client import Client as Client, Stream as Stream
+    from .dialects.options import DialectOptions as DialectOptions
+    from .errors import (
+        Failure as Failure,
+        LlmError as LlmError,
+        Partial as Partial,
+        error_chain as error_chain,
+    )
+    from .grammar import check_grammar as check_grammar
+    from .limits import Limits as Limits
+    from .loopback import LoopbackServer as LoopbackServer
+    from .messages import (
+        AssistantMessage as AssistantMessage,
+        ImageBlock as ImageBlock,
+        Message as Message,
+        ReasoningBlock as ReasoningBlock,
+        TextBlock as TextBlock,
+        ToolCall as ToolCall,
+        ToolResult as ToolResult,
+    )
+    from .pipeline import parse_stream as parse_stream
+    from .providers import (
+        ModelInfo as ModelInfo,
+        ProviderProfile as ProviderProfile,
+        Quirk as Quirk,
+        get_profile as get_profile,
+        list_profiles as list_profiles,
+    )
+    from .retry import RetryPolicy as RetryPolicy, RetryRecord as RetryRecord
+    from .runtime import LlmRuntime as LlmRuntime, PreparedCall as PreparedCall
+    from .session import Session as Session
+    from .sse import SseEvent as SseEvent, SseParser as SseParser
+    from .toolcalls import ToolCallAssembler as ToolCallAssembler
+    from .transport import Transport as Transport
+    from .usage import TokenUsage as TokenUsage
 
 __all__ = sorted([*_HOMES, "__version__"])
 
