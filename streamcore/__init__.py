@@ -8,11 +8,12 @@ package costs next to nothing and works where ``requests`` is not installed.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Dict, List
+
+TYPE_CHECKING = False  # type checkers take it for true; typing itself would cost more to import
 
 __version__ = "0.1.0"
 
-_HOMES: Dict[str, str] = {
+_HOMES: dict[str, str] = {
     "Client": "client",
     "Stream": "client",
     "LlmError": "errors",
@@ -124,7 +125,7 @@ if TYPE_CHECKING:  # the same names for type checkers, which do not run __getatt
 __all__ = sorted([*_HOMES, "__version__"])
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -133,5 +134,5 @@ def __getattr__(name: str) -> Any:
     return value
 
 
-def __dir__() -> List[str]:
+def __dir__() -> list[str]:
     return __all__

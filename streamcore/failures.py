@@ -15,10 +15,8 @@ import math
 import re
 import time
 from datetime import timezone
-from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Any, Dict, List, Mapping, Optional, Pattern, Sequence, Tuple
-from urllib.parse import urlsplit
 
 from .errors import Failure, is_retryable
 from .redaction import redact
@@ -329,6 +327,8 @@ def _number(text: str) -> Optional[float]:
 def _seconds_until(text: str, now: float) -> Optional[float]:
     if not text[:1].isalpha():  # a date begins with its weekday; the parser takes far more
         return None
+    from email.utils import parsedate_to_datetime  # 10 ms to import, for a rare header
+
     try:
         date = parsedate_to_datetime(text)
         if date.tzinfo is None:
@@ -579,6 +579,8 @@ def _status_line(status: int) -> str:
 
 
 def _redirect(location: str) -> str:
+    from urllib.parse import urlsplit  # as rare, and as dear, as the date above
+
     try:
         parts = urlsplit(location.strip())
         host = parts.netloc.rpartition("@")[2]  # never the query, never the user

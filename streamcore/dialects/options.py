@@ -46,6 +46,5 @@ class DialectOptions:
         if self.done_marker not in DONE_MARKERS:
             raise ValueError(f"done_marker is one of {DONE_MARKERS}, not {self.done_marker!r}")
         if self.reasoning_passback not in REASONING_PASSBACK:
-            raise ValueError(
-                f"reasoning_passback is one of {REASONING_PASSBACK}, not {self.reasoning_passback!r}"
-            )
+            words, given = REASONING_PASSBACK, self.reasoning_passback
+            raise ValueError(f"reasoning_passback is one of {words}, not {given!r}")
