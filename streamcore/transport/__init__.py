@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: MIT
+"""The only way to the network: one POST, its answer as byte pieces.
+
+In: URL, headers, body bytes, limits, a cancel event. Out: an ``Answer`` whose
+``pieces`` come as they arrive. Every wait in it can be stopped and is bounded
+by the clocks of design.md §7; every failure of the network is an LlmError.
+requests is imported at the first ``open``, not before. Redirects are not
+followed, cookies not kept, ``~/.netrc`` not asked, nothing is retried.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, Dict, Mapping, Optional, Sequence, Tuple, Union
+from urllib.parse import urlsplit
+
+from ..clock import WaitBudget
+from ..errors import LlmError
+from ..limits import ResolvedLimits
+from .answer import Answer
+from .watch import Watch
+
+__all__ = ["Answer", "Transport"]
+
+_PORTS = {"http": 80, "https": 443}
+
+
+class Transport:
+    """Sends requests; safe to share between threads, usable after a fork.
+
+    Args:
+        session: the caller's own ``requests.Session``. Its headers, cookies,
+            proxies, verify, cert count; its pools are left alone and it is
+            never closed here. Where its adapter for the URL is not requests'
+            own (a subclass, a mock), the request goes through the session as
+            it is, and cancel and clocks are looked at between pieces only.
+        proxies, verify, cert: as requests has them; None: the session's.
+        trust_env: whether the environment's proxies and CA bundles count
+            where no session is given.
+        pool_size: idle connections kept per host, 1 or more.
+    Nothing is imported or opened before the first ``open``.
+    Raises ValueError for a pool size below 1.
+    """
+
+    def __init__(
+        self,
+        *,
+        session: Any = None,
+        proxies: Optional[Mapping[str, str]] = None,
+        verify: Union[bool, str, None] = None,
+        cert: Union[str, Tuple[str, str], None] = None,
+        trust_env: bool = True,
+        pool_size: int = 10,
+    ) -> None:
+        if pool_size < 1:
+            raise ValueError(f"pool_size must be 1 or more: {pool_size}")
+        self._session = session
+        self._settings = {"proxies": proxies, "verify": verify, "cert": cert}
+        self._trust_env = trust_env
+        self._pool_size = pool_size
+        self._senders: Dict[str, Any] = {}  # at most one; setdefault needs no lock
+        self._closed = False
+
+    def open(
+        self,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes,
+        *,
+        limits: ResolvedLimits,
+        cancel: Optional[threading.Event] = None,
+        budget: Optional[WaitBudget] = None,
+        secrets: Sequence[str] = (),
+    ) -> Answer:
+        """POST ``body`` and return the answer once its status and headers are there.
+
+        Args:
+            url, headers, body: sent as they are; ``Accept-Encoding: identity`` is added.
+            limits: the clocks in seconds and the size limit in bytes.
+            cancel: looked at at least every 0.1 s; once set, the result is ABORTED.
+            budget: the total clock over several attempts; by default one of
+                ``limits.total_timeout`` for this one.
+            secrets: what no message may show.
+        Raises LlmError: ABORTED, TIMEOUT (``clock`` says which), TRANSPORT
+        (``phase`` says where), INVALID_REQUEST (a URL, header or certificate
+        file that cannot be used). RuntimeError after ``close``.
+        """
+        if self._closed:
+            raise RuntimeError("the transport is closed")
+        if budget is None:
+            budget = WaitBudget(limits.total_timeout)
+        watch = Watch(_target_of(url), limits, cancel, budget, secrets)
+        watch.begin()  # cancelled before the call: no connection is made
+        sender = self._senders.get("it") or self._senders.setdefault("it", self._new_sender())
+        answer: Answer = sender.send(url, headers, body, watch)
+        return answer
+
+    def _new_sender(self) -> Any:
+        from .sending import Sender  # imports requests: only when a call is made
+
+        return Sender(self._session, self._settings, self._trust_env, self._pool_size)
+
+    def close(self) -> None:
+        """Close the idle connections; a later ``open`` is refused."""
+        self._closed = True
+        for sender in self._senders.values():
+            sender.close()
+
+
+def _target_of(url: str) -> str:
+    """Return host and port for messages; user and password of a URL are not shown."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port or _PORTS.get(parts.scheme)
+    except ValueError as error:  # a port that is no number, a broken IPv6 address
+        reason = str(error)
+    else:
+        host = parts.hostname or "?"
+        return f"{host}:{port}" if port else host
+    raise LlmError(f"the URL cannot be used: {reason}", "INVALID_REQUEST", phase="prepare")

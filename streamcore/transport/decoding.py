@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: MIT
+"""Undoing a Content-Encoding nobody asked for, a bounded piece at a time.
+
+In: body bytes as they arrive, and a cap on what one call may give. Out: the
+decoded bytes at hand; ``more`` says that there is output left to ask for.
+Refused (``ValueError``): an encoding other than gzip, deflate, identity.
+``zlib.error`` for bytes that are not what they claim. RFC 9110, section 8.4.1.
+"""
+
+from __future__ import annotations
+
+import zlib
+from typing import Any, List, Optional
+
+_GZIP = 16 + zlib.MAX_WBITS
+_RAW = -zlib.MAX_WBITS
+
+
+class Inflater:
+    """Decodes gzip, or deflate with or without its zlib wrapper."""
+
+    def __init__(self, gzip: bool) -> None:
+        self.more = False
+        self._gzip = gzip
+        self._machine: Any = zlib.decompressobj(_GZIP) if gzip else None
+        self._input = b""  # taken in and not yet decoded
+        self._begun = False
+        self._fault: Optional[zlib.error] = None
+
+    def decode(self, data: bytes, limit: int) -> bytes:
+        """Return at most ``limit`` (1 or more) decoded bytes of what came so far."""
+        if self._fault is not None:
+            raise self._fault
+        data = self._input + data if self._input else data
+        self._input = b""
+        if self._machine is None and not self._choose(data):
+            return b""
+        if self._machine.eof and not self._next_member(data):
+            return b""
+        self._begun = self._begun or bool(data)
+        before = self._machine.copy()  # a fault gives no output; what was good in it still counts
+        try:
+            output: bytes = self._machine.decompress(data, limit)
+        except zlib.error as error:
+            return self._up_to_fault(before, data, error)
+        self._input = self._machine.unconsumed_tail or self._machine.unused_data
+        # a full piece may leave output inside zlib although all input is taken
+        self.more = bool(self._input) or len(output) >= limit
+        return output
+
+    def _up_to_fault(self, machine: Any, data: bytes, error: zlib.error) -> bytes:
+        """Return what ``data`` gives before its fault; the next call raises."""
+        parts: List[bytes] = []
+        try:
+            for at in range(len(data)):
+                parts.append(machine.decompress(data[at:at + 1]))
+        except zlib.error:  # the same one, met at its byte
+            pass
+        self._fault, self.more = error, True
+        output = b"".join(parts)
+        if not output:
+            raise error
+        return output
+
+    def _choose(self, data: bytes) -> bool:
+        """Pick the kind of deflate from its first two bytes; False until they are there."""
+        if len(data) < 2:
+            self._input = data
+            return False
+        wrapped = data[0] & 0x0F == 8 and (data[0] << 8 | data[1]) % 31 == 0
+        self._machine = zlib.decompressobj(zlib.MAX_WBITS if wrapped else _RAW)
+        return True
+
+    def _next_member(self, data: bytes) -> bool:
+        """Start the gzip member that follows the last one; zero padding is none."""
+        self.more = False
+        if not data.strip(b"\0"):
+            return False
+        if not self._gzip:
+            raise zlib.error("data after the end of the deflate stream")
+        self._machine = zlib.decompressobj(_GZIP)
+        return True
+
+    def finish(self) -> Optional[str]:
+        """Take the end of the body; return what was missing, if anything was."""
+        if (self._begun or self._input) and not (self._machine and self._machine.eof):
+            return "the compressed data is cut"
+        return None
+
+
+def decoder_for(encoding: str) -> Optional[Inflater]:
+    """Return the decoder for a Content-Encoding header; None where there is nothing to undo."""
+    name = encoding.strip().lower()
+    if name in ("", "identity"):
+        return None
+    if name in ("gzip", "x-gzip", "deflate"):
+        return Inflater(name != "deflate")
+    raise ValueError(f"unknown Content-Encoding {encoding[:60]!r}")

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: MIT
+"""What may end a wait: the caller's cancel, a close, and the clocks of one call.
+
+In: the limits of a call, its cancel event and its budget of waiting; then,
+from the connection, where the call is (``enter``) and what arrived.
+Out: ``check`` gives how long the wait under way may still last, or raises
+ABORTED or TIMEOUT. No sockets here: who waits asks in slices (design.md §7).
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from typing import Optional, Sequence, Tuple
+
+from ..clock import Deadline, WaitBudget
+from ..limits import ResolvedLimits
+from . import faults
+
+SLICE = 0.1  # seconds; the longest a wait goes without a look at cancel and clocks
+SHORTEST_WAIT = 0.001  # seconds; a socket time-out of 0 would mean non-blocking
+
+
+class Watch:
+    """The life of one request, seen from whoever waits in it.
+
+    Args:
+        target: host and port, for messages.
+        limits: the clocks, in seconds.
+        cancel: the caller's event; None where nothing can be cancelled.
+        budget: the waiting counted by the total clock; its clock is used throughout.
+        secrets: what no message may show.
+    """
+
+    __slots__ = (
+        "origin", "target", "limits", "cancel", "budget", "secrets", "clock",
+        "phase", "closed", "received", "grace", "fresh", "connected", "answered",
+        "request_sent_at", "first_byte_at",
+        "response", "file", "_name", "_allowed", "_left", "_rearms", "_began",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        target: str,
+        limits: ResolvedLimits,
+        cancel: Optional[threading.Event],
+        budget: WaitBudget,
+        secrets: Sequence[str] = (),
+    ) -> None:
+        self.origin = target
+        self.target = target  # the same, with the proxy on the way once it is known
+        self.limits = limits
+        self.cancel = cancel
+        self.budget = budget
+        self.secrets = secrets
+        self.clock = budget.clock
+        self.phase = "prepare"
+        self.closed = False  # close() was called, from whatever thread
+        self.received = 0  # body bytes handed on
+        self.grace: Optional[Deadline] = None  # an end of the last reads, beside the clocks
+        self.fresh = False  # no pooled connection will do: one has just failed
+        self.connected = False  # this try opened its own connection
+        self.answered = False  # a byte of a response was seen
+        self.request_sent_at: Optional[float] = None
+        self.first_byte_at: Optional[float] = None
+        self.response: Optional[object] = None  # the http.client response, once begun
+        self.file: Optional[object] = None  # what it reads its headers from
+        self._name = "connect"
+        self._allowed: Optional[float] = None  # seconds the phase's clock was set to
+        self._left = math.inf  # seconds it has left when the next wait begins
+        self._rearms = False  # whether each wait has it anew
+        self._began = self.clock()
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the caller wants no more of this call."""
+        return self.closed or (self.cancel is not None and self.cancel.is_set())
+
+    def enter(self, phase: str) -> None:
+        """Say where the call is, and start the clock that belongs there."""
+        self.phase = phase
+        if phase == "connect":
+            self._wind("connect", self.limits.connect_timeout, False)
+        elif phase == "send":
+            self._wind("idle", self.limits.idle_timeout, True)
+        elif phase == "headers":
+            self.request_sent_at = self.clock()
+            self._wind("first-byte", self.limits.first_byte_timeout, False)
+
+    def arrived(self, count: int) -> None:
+        """Count ``count`` (1 or more) body bytes; the first one ends the first-byte clock."""
+        if not self.received:
+            self.first_byte_at = self.clock()
+            self._wind("idle", self.limits.idle_timeout, True)
+        self.received += count
+
+    def _wind(self, name: str, allowed: Optional[float], rearms: bool) -> None:
+        self._name, self._allowed, self._rearms = name, allowed, rearms
+        self._left = math.inf if allowed is None else allowed
+
+    def begin(self) -> None:
+        """Start a wait. Raises as ``check`` does; written out, for it is on the hot path."""
+        self._began = self.clock()
+        cancel, total = self.cancel, self.budget.total
+        if (
+            self.closed
+            or (cancel is not None and cancel.is_set())
+            or self._left <= 0
+            or (total is not None and self.budget.spent >= total)
+            or self.grace is not None
+        ):
+            self.check()
+
+    def check(self) -> float:
+        """Return the seconds the wait under way may still last, ``inf`` without a clock.
+
+        Raises LlmError: ABORTED once the call is cancelled or closed, TIMEOUT
+        once a clock has run out.
+        """
+        if self.stopped:
+            raise faults.aborted(self)
+        left = min(self._left, self.budget.left()) - (self.clock() - self._began)
+        if self.grace is not None:
+            left = min(left, self.grace.left())
+        if left <= 0:
+            raise faults.timed_out(self, *self.tightest())
+        return left
+
+    def timeout(self) -> Optional[float]:
+        """Return what the wait under way may still last as a socket time-out, above 0.
+
+        None where no clock is on. Raises as ``check``.
+        """
+        left = self.check()
+        return None if left == math.inf else max(SHORTEST_WAIT, left)
+
+    def end(self) -> None:
+        """End the wait: count it against the clocks that add up."""
+        spent = self.clock() - self._began
+        self.budget.spent += spent
+        if not self._rearms:
+            self._left -= spent
+
+    def tightest(self) -> Tuple[str, Optional[float]]:
+        """Return the name and value of the clock that runs out first."""
+        if self.budget.left() <= self._left:
+            return "total", self.budget.total
+        return self._name, self._allowed

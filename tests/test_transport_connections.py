@@ -1,0 +1,335 @@
+# SPDX-License-Identifier: MIT
+"""Connections between calls: reused when clean, dropped when not, healed when stale.
+
+Plain, TLS and through a proxy; from many threads; over a fork. Rows T18 and C11.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+from typing import Any, Dict, Iterator, List
+
+import pytest
+from proxy import Proxy
+from rawserver import (
+    CA, HEAD, SERVER_FILES, RawServer, answering, limits, outcome, post, read_all, read_request,
+    wait_gone,
+)
+
+from streamcore.clock import WaitBudget
+from streamcore.loopback import LoopbackServer
+from streamcore.transport import Transport
+from streamcore.transport.watch import Watch
+
+
+@pytest.fixture(params=["plain", "tls"])
+def tls(request: Any) -> Any:
+    """What ``LoopbackServer`` takes for plain HTTP and for TLS."""
+    return SERVER_FILES if request.param == "tls" else None
+
+
+@pytest.fixture
+def transport() -> Iterator[Transport]:
+    """A transport that trusts the test certificate."""
+    made = Transport(verify=CA)
+    yield made
+    made.close()
+
+
+def until_done(transport: Transport, url: str) -> bytes:
+    """Read up to the event that ends a message, then finish, as the client does."""
+    answer = post(transport, url)
+    got = b""
+    pieces = answer.pieces()
+    for piece in pieces:
+        got += piece
+        if b"[DONE]" in got:
+            break
+    answer.finish()
+    return got
+
+
+DONE: Dict[str, Any] = {"steps": [{"raw": "hello "}, {"done": True}]}
+
+
+@pytest.mark.parametrize("framing", ["chunked", "content-length"])
+def test_sequential_calls_use_one_connection(
+    transport: Transport, framing: str, tls: Any
+) -> None:
+    """Twenty calls, each left at its proven end: one connection, whole answers."""
+    with LoopbackServer([{**DONE, "framing": framing}], tls=tls) as server:
+        for _ in range(20):
+            assert until_done(transport, server.base_url).startswith(b"hello data: [DONE]")
+        assert server.connection_count == 1
+
+
+@pytest.mark.parametrize("through", ["proxy", "session"])
+def test_connection_is_reused_by_every_way(through: str, tls: Any) -> None:
+    """Through a proxy, and with the caller's own session."""
+    import requests
+
+    with Proxy() as proxy, LoopbackServer([DONE], tls=tls) as server:
+        if through == "proxy":
+            transport = Transport(verify=CA, proxies={"http": proxy.url, "https": proxy.url})
+        else:
+            session = requests.Session()
+            session.verify = CA
+            transport = Transport(session=session)
+        for _ in range(3):
+            until_done(transport, server.base_url)
+        assert server.connection_count == 1
+        transport.close()
+
+
+def test_body_read_to_its_end_gives_the_connection_back(transport: Transport) -> None:
+    """Without ``finish`` too: the end of the framing is proof enough."""
+    with LoopbackServer([{"body": "x"}]) as server:
+        for _ in range(3):
+            assert read_all(post(transport, server.base_url)) == (b"x", None)
+        assert server.connection_count == 1
+
+
+def test_finish_takes_an_end_that_comes_soon_and_drops_one_that_does_not(
+    transport: Transport,
+) -> None:
+    """After the message the body's end is waited for 50 ms, no longer."""
+    soon = {"steps": [{"raw": "[DONE]"}, {"sleep": 0.01}, {"comment": "rest"}]}
+    late = {"steps": [{"raw": "[DONE]"}, {"stall": True}]}
+    with LoopbackServer([soon, late, soon]) as server:
+        until_done(transport, server.base_url)
+        started = time.monotonic()
+        until_done(transport, server.base_url)
+        assert time.monotonic() - started < 1.0
+        assert server.requests[1].wait_peer_left(2.0)
+        until_done(transport, server.base_url)
+        assert [record.connection for record in server.requests] == [0, 0, 1]
+
+
+@pytest.mark.parametrize("answer", [
+    {"steps": [{"raw": "[DONE]"}, {"stall": True}], "framing": "close"},
+    {"steps": [{"raw": "[DONE]"}, {"sleep": 0.02}, {"reset": True}]},
+    {"steps": [{"raw": "[DONE]"}, {"chunk_size_bad": True}]},
+    {"steps": [{"raw": "[DONE]"}, {"repeat": {"times": None, "every": 0.01,
+                                              "steps": [{"comment": "x"}]}}]},
+    {"steps": [{"raw": "[DONE]"}, {"stall": True}], "announce_close": True},
+    {"gzip": "bad", "steps": [{"raw": "[DONE]"}, {"raw": "more"}]},
+], ids=["until close", "reset", "bad chunk", "endless", "announced close", "bad gzip"])
+def test_finish_never_raises_and_drops_what_is_not_clean(
+    transport: Transport, answer: Dict[str, Any]
+) -> None:
+    """Whatever follows the message, the next call has a connection of its own."""
+    with LoopbackServer([answer, {"body": "next"}]) as server:
+        assert b"[DONE]" in until_done(transport, server.base_url)
+        assert read_all(post(transport, server.base_url)) == (b"next", None)
+        assert server.connection_count == 2
+
+
+def test_finish_after_cancel_does_not_raise(transport: Transport) -> None:
+    """The message is whole; only the connection is not kept."""
+    cancel = threading.Event()
+    with LoopbackServer([{"steps": [{"raw": "[DONE]"}, {"stall": True}]}]) as server:
+        answer = post(transport, server.base_url, cancel=cancel)
+        pieces = answer.pieces()
+        next(pieces)
+        cancel.set()
+        answer.finish()
+        answer.finish()
+        assert list(pieces) == []
+        assert server.requests[0].wait_peer_left(2.0)
+
+
+def test_bytes_behind_the_end_never_reach_the_next_answer(transport: Transport) -> None:
+    """A server that sends more than it announced loses its connection."""
+    def serve(sock: socket.socket) -> None:
+        read_request(sock)
+        sock.sendall(HEAD + b"Content-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\n\r\nevil")
+        wait_gone(sock)
+
+    with RawServer(serve) as server:
+        for _ in range(2):
+            assert read_all(post(transport, server.url)) == (b"ok", None)
+        assert server.connections == 2
+
+
+@pytest.mark.parametrize("ending", [
+    {"keep_alive": False}, {"close_idle_after": 0.05}, {"reset_idle_after": 0.05},
+], ids=["closed unsaid", "closed while idle", "reset while idle"])
+def test_stale_connection_is_healed_unseen(
+    transport: Transport, ending: Dict[str, Any], tls: Any
+) -> None:
+    """The server leaves between two calls: the second one does not notice."""
+    with LoopbackServer([{"body": "x", **ending}], tls=tls) as server:
+        for _ in range(3):
+            assert read_all(post(transport, server.base_url)) == (b"x", None)
+            time.sleep(0.12)
+        assert len(server.requests) == 3
+
+
+class Leaving:
+    """Answers the first request of a connection; at the second it leaves without a word."""
+
+    def __init__(self, farewell: bytes = b"", ever: bool = True) -> None:
+        self.requests = 0
+        self._farewell = farewell
+        self._ever = ever
+
+    def __call__(self, sock: socket.socket) -> None:
+        first = True
+        while read_request(sock):
+            self.requests += 1
+            if first and (self._ever or self.requests == 1):
+                sock.sendall(HEAD + b"Content-Length: 2\r\n\r\nok")
+            else:
+                sock.sendall(self._farewell)
+                return
+            first = False
+
+
+def test_connection_that_dies_under_the_request_is_healed_once(transport: Transport) -> None:
+    """Nothing of a response was seen: one fresh connection, though more idle ones are there."""
+    serve = Leaving()
+    with RawServer(serve) as server:
+        together = [post(transport, server.url) for _ in range(3)]
+        for answer in together:
+            assert read_all(answer) == (b"ok", None)
+        assert server.connections == 3
+        assert read_all(post(transport, server.url)) == (b"ok", None)
+        assert server.connections == 4
+
+
+def test_healing_passes_over_connections_other_threads_put_back() -> None:
+    """The fresh try takes no idle connection, whoever left it on top; a full pool closes one."""
+    from streamcore.transport.pools import PoolQueue, active
+
+    class Idle:
+        closed = False
+
+        def close(self) -> None:
+            self.closed = True
+
+    pool, first, second = PoolQueue(1), Idle(), Idle()
+    watch = Watch("x", limits(), None, WaitBudget(None))
+    pool.put(first, block=False)
+    pool.put(second, block=False)
+    assert second.closed and not first.closed
+    with active(watch):
+        assert pool.get(block=False) is first
+        pool.put(first, block=False)
+        watch.fresh = True
+        assert pool.get(block=False) is None and first.closed
+
+
+def test_healing_is_done_once(transport: Transport) -> None:
+    """A server that leaves the fresh connection too gives TRANSPORT."""
+    with RawServer(Leaving(ever=False)) as server:
+        assert read_all(post(transport, server.url)) == (b"ok", None)
+        error, _ = outcome(lambda: post(transport, server.url))
+        assert (error.code, error.failure.phase) == ("TRANSPORT", "headers")
+        assert server.connections == 2
+
+
+def test_response_that_began_is_not_asked_for_again(transport: Transport) -> None:
+    """One byte of a response was seen: the failure is told, the request not sent twice."""
+    serve = Leaving(farewell=b"HTTP/1.1 2")
+    with RawServer(serve) as server:
+        assert read_all(post(transport, server.url)) == (b"ok", None)
+        error, _ = outcome(lambda: post(transport, server.url))
+        assert error.code == "TRANSPORT" and serve.requests == 2
+
+
+@pytest.mark.parametrize("how", ["cancel", "clock"])
+def test_healing_is_not_for_cancel_and_clocks(transport: Transport, how: str) -> None:
+    """A reused connection on which the caller's patience ends is no stale one."""
+    cancel = threading.Event()
+    with LoopbackServer([{"body": "x"}, {"no_answer": True}]) as server:
+        read_all(post(transport, server.base_url))
+        timer = threading.Timer(0.2, cancel.set)
+        if how == "cancel":
+            timer.start()
+        error, _ = outcome(lambda: post(
+            transport, server.base_url, cancel=cancel, limits=limits(first_byte_timeout=0.5)))
+        assert error.code == ("ABORTED" if how == "cancel" else "TIMEOUT")
+        assert len(server.requests) == 2 and server.connection_count == 1
+        timer.cancel()
+
+
+def test_fresh_connection_that_fails_is_not_tried_again(transport: Transport) -> None:
+    """No retry behind the caller's back."""
+    with RawServer(answering(b"")) as server:
+        error, _ = outcome(lambda: post(transport, server.url))
+        assert error.code == "TRANSPORT" and server.connections == 1
+
+
+def test_many_threads_on_one_transport(tls: Any, caplog: pytest.LogCaptureFixture) -> None:
+    """Fifty threads, fifty answers, no cross-talk, and no word about a full pool."""
+    script = [{"when": {"contains": f"call-{n:03}."}, "body": f"answer-{n:03}" * 50}
+              for n in range(50)]
+    transport = Transport(verify=CA, pool_size=5)
+    got: Dict[int, List[Any]] = {n: [] for n in range(50)}
+
+    def call(number: int) -> None:
+        for _ in range(3):
+            body = f"call-{number:03}.".encode()
+            got[number].append(read_all(post(transport, server.base_url, body)))
+
+    with LoopbackServer(script, tls=tls) as server:
+        threads = [threading.Thread(target=call, args=(n,)) for n in range(50)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        transport.close()
+    for number, answers in got.items():
+        assert answers == [(f"answer-{number:03}".encode() * 50, None)] * 3
+    assert not [record for record in caplog.records if record.levelname == "WARNING"]
+
+
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_transport_made_before_a_fork_works_in_both(transport: Transport, tls: Any) -> None:
+    """The child opens its own connection; the parent's stays usable and is not disturbed."""
+    with LoopbackServer([DONE], tls=tls) as server:
+        until_done(transport, server.base_url)
+        held = post(transport, server.base_url)
+        child = os.fork()
+        if child == 0:
+            try:
+                ok = until_done(transport, server.base_url).startswith(b"hello")
+                held.close()
+                transport.close()
+            finally:
+                os._exit(0 if ok else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert read_all(held)[1] is None
+        until_done(transport, server.base_url)
+        assert [record.connection for record in server.requests] == [0, 0, 1, 0]
+
+
+def test_closed_transport_lets_a_running_answer_end(transport: Transport) -> None:
+    """Only the idle connections go; the connection in use is closed after its answer."""
+    with LoopbackServer([{"steps": [{"raw": "a"}, {"sleep": 0.1}, {"raw": "b"}]}]) as server:
+        answer = post(transport, server.base_url)
+        transport.close()
+        assert read_all(answer) == (b"ab", None)
+        assert server.requests[0].wait_peer_left(2.0)
+
+
+def test_half_read_answer_does_not_give_its_connection_back(transport: Transport) -> None:
+    """Closed in the middle: the next call has a connection of its own."""
+    with LoopbackServer([{"steps": [{"raw": "a"}, {"stall": True}]}, {"body": "x"}]) as server:
+        post(transport, server.base_url).close()
+        assert read_all(post(transport, server.base_url)) == (b"x", None)
+        assert server.connection_count == 2
+
+
+def test_signal_handler_may_call_in_the_middle_of_a_call(transport: Transport) -> None:
+    """Two calls nested in one thread keep to their own watches."""
+    with LoopbackServer([{"steps": [{"raw": "a"}, {"sleep": 0.1}, {"raw": "b"}]}]) as server:
+        outer = post(transport, server.base_url)
+        pieces = outer.pieces()
+        first = next(pieces)
+        assert read_all(post(transport, server.base_url)) == (b"ab", None)
+        assert first + b"".join(pieces) == b"ab"
