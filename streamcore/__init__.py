@@ -64,9 +64,29 @@ _HOMES: dict[str, str] = {
     "PreparedCall": "runtime",
     "Transport": "transport",
     "LoopbackServer": "loopback",
+    "Agent": "agent",
+    "AgentEvent": "agent",
+    "AgentLimits": "agent",
+    "AgentResult": "agent",
+    "ToolOutcome": "agent",
+    "Tool": "tools",
+    "ToolError": "tools",
+    "ToolRegistry": "tools",
+    "tool": "tools",
+    "Config": "config",
 }
 
 if TYPE_CHECKING:  # the same names for type checkers, which do not run __getattr__
+    from .agent import (
+        Agent as Agent,
+        AgentEvent as AgentEvent,
+        AgentLimits as AgentLimits,
+        AgentResult as AgentResult,
+        ToolOutcome as ToolOutcome,
+    )
+    from .config import Config as Config
+    from .tools import Tool as Tool, ToolError as ToolError, ToolRegistry as ToolRegistry
+    from .tools import tool as tool
     from .adapters import (
         HttpAdapter as HttpAdapter,
         HttpSettings as HttpSettings,

@@ -45,6 +45,8 @@ CODES: Dict[str, bool] = {
     "INVALID_PREPARED_CALL": False,
     "INVALID_CONFIG": False,
     "SESSION": False,
+    "AGENT_LIMIT": False,
+    "TOOL_FAILED": False,
 }
 """Every code of our own, and whether a failure of that kind is worth another try."""
 
@@ -60,7 +62,8 @@ class Failure:
 
     ``code`` is the machine's word, ``message`` the person's sentence.
     ``retry_after`` is what the provider asked for, in seconds (0 or more).
-    ``phase`` says where: ``prepare``, ``connect``, ``send``, ``headers``, ``body``.
+    ``phase`` says where: ``prepare``, ``dns``, ``connect``, ``tls``, ``send``, ``headers``,
+    ``body``.
     ``clock`` names the clock that fired: ``connect``, ``first-byte``, ``idle``, ``total``.
     """
 

@@ -8,6 +8,7 @@ thread; the parsing half without ``requests``; and the list of public names.
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -18,15 +19,16 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 
 PUBLIC: List[str] = [
-    "AssistantMessage", "BlockEnd", "BlockStart", "CallConfig", "Client", "DialectOptions",
-    "Failure", "Finish", "FinishReason", "HttpAdapter", "HttpSettings", "ImageBlock", "Limits",
-    "LlmAdapter", "LlmError", "LlmRequest", "LlmRuntime", "LoopbackServer", "Message",
-    "MessageAssembler", "ModelInfo", "Partial", "PreparedCall", "ProviderProfile", "Quirk",
-    "ReasoningBlock", "ReasoningDelta", "RetryPolicy", "RetryRecord", "Session", "SseEvent",
-    "SseParser", "Stream", "StreamChunk", "TextBlock", "TextDelta", "TokenUsage", "ToolCall",
-    "ToolCallAssembler", "ToolCallDelta", "ToolResult", "Transport", "UsageChunk",
-    "__version__", "assemble", "check_grammar", "chunk_from_dict", "error_chain", "get_profile",
-    "list_profiles", "parse_stream",
+    "Agent", "AgentEvent", "AgentLimits", "AgentResult", "AssistantMessage", "BlockEnd",
+    "BlockStart", "CallConfig", "Client", "Config", "DialectOptions", "Failure", "Finish",
+    "FinishReason", "HttpAdapter", "HttpSettings", "ImageBlock", "Limits", "LlmAdapter",
+    "LlmError", "LlmRequest", "LlmRuntime", "LoopbackServer", "Message", "MessageAssembler",
+    "ModelInfo", "Partial", "PreparedCall", "ProviderProfile", "Quirk", "ReasoningBlock",
+    "ReasoningDelta", "RetryPolicy", "RetryRecord", "Session", "SseEvent", "SseParser", "Stream",
+    "StreamChunk", "TextBlock", "TextDelta", "TokenUsage", "Tool", "ToolCall", "ToolCallAssembler",
+    "ToolCallDelta", "ToolError", "ToolOutcome", "ToolRegistry", "ToolResult", "Transport",
+    "UsageChunk", "__version__", "assemble", "check_grammar", "chunk_from_dict", "error_chain",
+    "get_profile", "list_profiles", "parse_stream", "tool",
 ]
 """Every public name. A change here is a change for users: say so in CHANGELOG.md."""
 
@@ -221,3 +223,10 @@ def test_version_is_a_literal_with_three_numbers() -> None:
     import streamcore
 
     assert [part.isdigit() for part in streamcore.__version__.split(".")] == [True] * 3
+
+
+def test_type_checkers_see_every_public_name() -> None:
+    """The imports for type checkers name what __getattr__ loads, and nothing else."""
+    source = (ROOT / "streamcore" / "__init__.py").read_text(encoding="utf-8")
+    seen = re.findall(r"\b(\w+) as \1\b", source)
+    assert sorted([*seen, "__version__"]) == PUBLIC

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: MIT
+"""One call of a tool, from what the model wrote to its one result.
+
+In: a whole ``ToolCall``. Out: a ``ToolOutcome``, always, whatever the tool does. Only what
+the caller's own approver raises comes out, and what ends the program (Ctrl-C,
+``SystemExit`` outside an isolated tool).
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import Any, Callable, Dict, NamedTuple, Optional
+
+from ..errors import error_chain
+from ..messages import ToolCall
+from ..strictjson import mend_text
+from ..tools import InvalidArguments, Tool, ToolError, ToolRegistry, render_output
+from ..tools.output import cut_text
+from .isolation import ToolCancelled, ToolCrashed, ToolTimeout, run_isolated
+from .result import ToolOutcome
+
+Approve = Callable[[ToolCall], Any]
+
+CANCELLED = "cancelled before it ran"
+CANCELLED_RUNNING = "cancelled while it ran; its effects are unknown"
+INTERRUPTED = "interrupted while it ran; its effects are unknown"
+NOT_EXECUTED = "not executed"
+
+
+class Ready(NamedTuple):
+    """A call that may run."""
+
+    call: ToolCall
+    tool: Tool
+    arguments: Dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Dispatcher:
+    """Prepares and runs calls.
+
+    Args:
+        tools: where they are found.
+        approve: asked before each call that is otherwise ready; None lets all pass but
+            those of mutating tools.
+        allow_mutating: whether these pass too.
+        cancel: looked at before a call, and passed on to tools.
+        max_output_bytes: cap of a result.
+    """
+
+    tools: ToolRegistry
+    approve: Optional[Approve]
+    allow_mutating: bool
+    cancel: Optional[threading.Event]
+    max_output_bytes: int
+
+    def prepare(self, call: ToolCall) -> Any:
+        """Return the call as ``Ready``, or the ``ToolOutcome`` of a call that cannot run.
+
+        Raises what the approver raises.
+        """
+        if self.cancelled:
+            return self.outcome(call, "cancelled", CANCELLED)
+        tool = self.tools.get(call.name)
+        if tool is None:
+            known = ", ".join(self.tools.names) or "none"
+            text = f"there is no tool {mend_text(call.name)[:100]!r} (there are: {known})"
+            return self.outcome(call, "unknown-tool", text)
+        try:
+            arguments = call.parsed()
+            tool.check(arguments)
+            tool.bind(arguments)
+        except (ToolError, ValueError) as error:
+            return self.outcome(call, "invalid-arguments", str(error))
+        refusal = self._refusal(call, tool)
+        if refusal is not None:
+            return self.outcome(call, "refused", refusal)
+        if self.cancelled:  # the approver may have taken its time
+            return self.outcome(call, "cancelled", CANCELLED)
+        return Ready(call, tool, arguments)
+
+    def run(self, ready: Ready) -> ToolOutcome:
+        """Run a call that is ready, and return what came of it."""
+        call = ready.call
+        try:
+            return self.outcome(call, "ok", self._run(ready))
+        except InvalidArguments as error:
+            return self.outcome(call, "invalid-arguments", str(error))
+        except ToolError as error:
+            return self.outcome(call, "error", str(error))
+        except ToolTimeout as error:
+            return self.outcome(call, "timeout", f"{error}; its effects are unknown")
+        except ToolCancelled:
+            return self.outcome(call, "cancelled", CANCELLED_RUNNING)
+        except ToolCrashed as error:
+            return self.outcome(call, "failed", str(error))
+        except Exception as error:  # a tool may raise anything; the loop stops for it
+            return self.outcome(call, "failed", error_chain(error))
+
+    def outcome(self, call: ToolCall, status: str, text: str) -> ToolOutcome:
+        """Return an outcome whose text says that it is an error, where it is one."""
+        shown = text if status == "ok" else "error: " + mend_text(text)
+        return ToolOutcome(call, cut_text(shown, self.max_output_bytes), status)
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the caller's event is set."""
+        return self.cancel is not None and self.cancel.is_set()
+
+    def _run(self, ready: Ready) -> str:
+        most = self.max_output_bytes
+        if ready.tool.isolate:
+            return run_isolated(
+                ready.tool, ready.arguments, call_id=ready.call.id, cancel=self.cancel,
+                max_bytes=most,
+            )
+        value = ready.tool.invoke(
+            ready.arguments, call_id=ready.call.id, cancel=self.cancel
+        )
+        return render_output(value, most)
+
+    def _refusal(self, call: ToolCall, tool: Tool) -> Optional[str]:
+        """Return the words of a refusal; None when the call may run."""
+        if self.approve is None:
+            if not tool.mutating or self.allow_mutating:
+                return None
+            return f"refused: {tool.name} changes things, and there is nobody to approve it"
+        answer = self.approve(call)
+        if answer is True:
+            return None
+        reason = answer if isinstance(answer, str) else ""
+        return f"refused: {reason}" if reason else "refused by the user"

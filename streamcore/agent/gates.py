@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: MIT
+"""When the loop must stop: caps, and a model that goes round in circles.
+
+In: what an answer asks for, and what the run has had. Out: None, or a ``Stop`` that says
+which gate, its value and the setting. Every gate is exact: the limit itself passes, one
+more does not; and a step is judged as a whole, before any of its tools runs.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, fields
+from typing import Any, Dict, Mapping, Optional, Sequence, Set, Tuple
+
+from ..dialects.chat_completions.wire_messages import write_messages
+from ..dialects.options import DialectOptions
+from ..errors import Failure
+from ..messages import Message, ToolCall
+from ..tools.output import MIN_OUTPUT_BYTES
+from .result import Stop
+
+LIMIT_CODE = "AGENT_LIMIT"
+"""Code of the failure of a gate."""
+TOOL_CODE = "TOOL_FAILED"
+"""Code of the failure of a tool."""
+
+_LEAST = {"max_output_bytes": MIN_OUTPUT_BYTES, "max_repeats": 2}
+
+
+@dataclass(frozen=True)
+class AgentLimits:
+    """The caps of one run of an agent (design.md §7); whole numbers of 1 or more.
+
+    Args:
+        max_calls_per_step: tool calls in one answer.
+        max_calls: tool calls in one run.
+        max_steps: answers in one run; the last one's tool calls are not run, since
+            nobody would read their results.
+        max_output_bytes: UTF-8 bytes of one tool result; 256 or more.
+        max_context_bytes: UTF-8 bytes of the JSON of messages and tools in one request,
+            measured as a provider without bends of its own gets it.
+        max_repeats: at which repetition in a row the same call is a loop; 2 or more.
+    Raises:
+        TypeError, ValueError: for what is no such number.
+    """
+
+    max_calls_per_step: int = 8
+    max_calls: int = 50
+    max_steps: int = 20
+    max_output_bytes: int = 16 * 1024
+    max_context_bytes: int = 200 * 1024
+    max_repeats: int = 3
+
+    def __post_init__(self) -> None:
+        for item in fields(self):
+            value, least = getattr(self, item.name), _LEAST.get(item.name, 1)
+            if isinstance(value, bool) or not isinstance(value, int):
+                raise TypeError(f"{item.name} is a whole number, not {type(value).__name__}")
+            if value < least:
+                raise ValueError(f"{item.name} must be {least} or more: {value}")
+
+
+class Gates:
+    """The caps of one run, and what the run has used of them."""
+
+    def __init__(self, limits: AgentLimits) -> None:
+        self._limits = limits
+        self._calls = 0
+        self._last = ""  # the call seen last, and how often in a row
+        self._row = 0
+        self._failures: Set[Tuple[str, str]] = set()  # calls, and the errors they had
+
+    def check_calls(self, calls: Sequence[ToolCall], step: int) -> Optional[Stop]:
+        """Judge the calls of one answer, all together; ``step`` is the answer's number."""
+        limits = self._limits
+        asked, total = len(calls), self._calls + len(calls)
+        self._calls = total
+        if asked > limits.max_calls_per_step:
+            return _passed(
+                "max-calls-per-step", f"one answer asked for {asked} tool calls",
+                "max_calls_per_step", limits.max_calls_per_step,
+            )
+        if total > limits.max_calls:
+            return _passed(
+                "max-calls", f"the run would come to {total} tool calls", "max_calls",
+                limits.max_calls,
+            )
+        if step >= limits.max_steps:
+            return _passed(
+                "max-steps", f"answer {step} asks for tools, and another would have to follow",
+                "max_steps", limits.max_steps,
+            )
+        return self._check_repeats(calls)
+
+    def check_context(self, size: int, trimmed: bool) -> Optional[Stop]:
+        """Judge the size of the request about to be sent, in bytes."""
+        limit = self._limits.max_context_bytes
+        if size <= limit:
+            return None
+        text = f"the next request would have {size} bytes of messages and tools"
+        after = " after trim" if trimmed else ""
+        return _passed("max-context", text + after, "max_context_bytes", limit)
+
+    def check_failure(self, call: ToolCall, error: str) -> Optional[Stop]:
+        """Judge a failure that goes back to the model: once, not again."""
+        key = (call_key(call), error)
+        if key not in self._failures:
+            self._failures.add(key)
+            return None
+        text = f"{call.name} was called again with the same arguments and failed again: {error}"
+        return Stop("repeated-failure", Failure(TOOL_CODE, text))
+
+    def _check_repeats(self, calls: Sequence[ToolCall]) -> Optional[Stop]:
+        for call in calls:
+            key = call_key(call)
+            self._row = self._row + 1 if key == self._last else 1
+            self._last = key
+            if self._row >= self._limits.max_repeats:
+                return _passed(
+                    "repeated-call", f"{call.name} was asked for {self._row} times in a row with "
+                    "the same arguments", "max_repeats", self._limits.max_repeats,
+                )
+        return None
+
+
+def call_key(call: ToolCall) -> str:
+    """Return a text that two calls share when they ask for the same thing."""
+    try:
+        arguments = json.dumps(call.parsed(), sort_keys=True)
+    except ValueError:  # such a call never runs; its text is all it has
+        arguments = call.arguments
+    return f"{call.name} {arguments}"
+
+
+def context_bytes(
+    system: Optional[str],
+    messages: Sequence[Message],
+    tools: Sequence[Mapping[str, Any]],
+    provider: Optional[str] = None,
+) -> int:
+    """Return the UTF-8 bytes of the JSON of messages and tools, as a request carries them.
+
+    Args:
+        system: the system prompt, which counts as a message.
+        messages, tools: what is about to be sent.
+        provider: the route it goes to; decides which opaque extras go out.
+    Raises:
+        LlmError: ``INVALID_REQUEST`` for a history no provider can take.
+    """
+    shown = write_messages(messages, provider, DialectOptions())
+    if system:
+        shown.insert(0, {"role": "system", "content": system})
+    body: Dict[str, Any] = {"messages": shown}
+    if tools:
+        body["tools"] = list(tools)
+    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"), default=str)
+    return len(text.encode("utf-8", "surrogatepass"))
+
+
+def _passed(reason: str, what: str, setting: str, value: int) -> Stop:
+    return Stop(reason, Failure(LIMIT_CODE, f"{what}; the limit is {setting}={value}"))

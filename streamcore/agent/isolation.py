@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: MIT
+"""A tool in a process of its own, killed with its children when its time is up.
+
+In: a tool, checked arguments, a cancel event. Out: the text of its result; nothing else
+comes back. Raised: what the tool raised, as ``ToolError`` or ``ToolCrashed``; else
+``ToolTimeout`` or ``ToolCancelled``. What the tool started and left behind dies with the
+process too, whatever way the call ends. What it prints goes to standard error.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from typing import Any, Dict, Mapping, Optional
+
+from ..clock import Deadline
+from ..frozen import thaw
+from ..tools import Tool, ToolError
+from ..tools.importable import target_of
+from .child import ANSWER, REQUEST
+from .processes import has_ended, kill_tree
+
+_FIRST_WAIT, _LONGEST_WAIT = 0.001, 0.05  # seconds between two looks at the process
+_GRACE = 0.5  # seconds a process may take to end once its answer is there
+
+
+class ToolCrashed(Exception):
+    """The tool raised what is no ToolError, or its process died."""
+
+
+class ToolTimeout(Exception):
+    """The tool was killed at its timeout."""
+
+
+class ToolCancelled(Exception):
+    """The tool was killed because the caller cancelled."""
+
+
+def run_isolated(
+    tool: Tool,
+    arguments: Mapping[str, Any],
+    *,
+    call_id: str = "",
+    cancel: Optional[threading.Event] = None,
+    max_bytes: int = 16 * 1024,
+) -> str:
+    """Run a tool in a process of its own and return its result as text.
+
+    Args:
+        tool: made with ``isolate=True``; its ``timeout`` counts from the process's start.
+        arguments: what the tool's ``check`` let pass.
+        call_id: given to a function that takes it.
+        cancel: set to kill the process. A function that takes ``cancel`` gets an event
+            of its own process, which is never set.
+        max_bytes: cap of the text.
+    Raises:
+        ToolError, ToolCrashed, ToolTimeout, ToolCancelled.
+    """
+    request = {
+        "target": target_of(tool.run), "name": tool.name, "parameters": thaw(tool.parameters),
+        "hints": tool.signature is not None, "arguments": thaw(dict(arguments)),
+        "call_id": call_id, "max_bytes": max_bytes,
+    }
+    with tempfile.TemporaryDirectory(prefix="tool-") as folder:
+        with open(os.path.join(folder, REQUEST), "w", encoding="ascii") as file:
+            json.dump(request, file)
+        process = _start(folder)
+        try:
+            _await(process, os.path.join(folder, ANSWER), tool.timeout, cancel)
+        finally:
+            kill_tree(process)
+        return _read(os.path.join(folder, ANSWER), process.returncode)
+
+
+def _start(folder: str) -> subprocess.Popen[bytes]:
+    if not sys.executable or getattr(sys, "frozen", False):  # a bundled program is no Python
+        raise ToolCrashed("there is no Python interpreter to run it in")
+    # The path comes first, so that the child imports what this process would import.
+    code = (
+        "import sys; folder = sys.argv[1]; sys.path[:] = sys.argv[2:]; "
+        "del sys.argv[1:]; "
+        f"from {__package__}.child import main; main(folder)"
+    )
+    # Entries that are no paths belong to import hooks, and stay as they are.
+    paths = [os.path.abspath(p) if os.path.exists(p or ".") else p for p in sys.path]
+    options: Dict[str, Any] = {"start_new_session": True}
+    if sys.platform == "win32":
+        options = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
+    command = [sys.executable, "-c", code, folder, *paths]
+    try:
+        return subprocess.Popen(command, stdin=subprocess.DEVNULL, **options)
+    except OSError as exc:
+        raise ToolCrashed(f"its process cannot be started: {exc}") from exc
+
+
+def _await(
+    process: subprocess.Popen[bytes],
+    answer: str,
+    timeout: Optional[float],
+    cancel: Optional[threading.Event],
+) -> None:
+    """Wait until the process has ended, or has answered and lingers."""
+    deadline, grace = Deadline(timeout), Deadline(None)
+    pause = threading.Event() if cancel is None else cancel
+    answered = False
+    wait = _FIRST_WAIT
+    while not has_ended(process):
+        if not answered and os.path.exists(answer):
+            answered, grace = True, Deadline(_GRACE)
+        if grace.passed:  # a thread of the tool keeps the process; the answer is there
+            return
+        if deadline.passed and not answered:
+            raise ToolTimeout(f"killed at its timeout of {timeout:g} s")
+        if pause.wait(min(wait, deadline.left() or wait)) and not answered:
+            raise ToolCancelled("killed by the caller's cancel")
+        wait = min(wait * 2, _LONGEST_WAIT)
+
+
+def _read(answer: str, returncode: int) -> str:
+    try:
+        with open(answer, encoding="ascii") as file:
+            shown: Dict[str, str] = json.load(file)
+    except FileNotFoundError:
+        how = f"signal {-returncode}" if returncode < 0 else f"exit status {returncode}"
+        raise ToolCrashed(f"its process died without an answer ({how})") from None
+    if "error" in shown:
+        raise ToolError(shown["error"])
+    if "failed" in shown:
+        raise ToolCrashed(shown["failed"])
+    return shown["ok"]

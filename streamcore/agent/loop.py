@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: MIT
+"""The agent: a prompt in, a result out, whatever happens on the way.
+
+In: a client or a runtime, tools, caps. Out: ``AgentResult``, or the events of a turn one
+by one. What a model, a network, a disk or a tool did is never raised: it is in the
+result. Raised: wrong arguments, and what the caller's own callbacks raise, unchanged,
+after the history was made valid. Between two runs the conversation is the session's.
+"""
+
+from __future__ import annotations
+
+import threading
+from contextlib import closing
+from functools import partial
+from typing import Any, Callable, Generator, Iterable, Mapping, Optional, Sequence, Tuple, Union
+
+from ..calls import CallConfig
+from ..chunks import StreamChunk
+from ..given import read_messages, read_tools
+from ..limits import Limits
+from ..messages import Message, ToolCall
+from ..runtime import LlmRuntime, RunningCall
+from ..session import Session
+from ..tools import ToolRegistry
+from .dispatch import Dispatcher
+from .gates import AgentLimits
+from .result import AgentEvent, AgentResult
+from .turn import Model, Start, Trim, Turn
+
+Prompt = Union[str, Message, Mapping[str, Any], None]
+
+
+class Agent:
+    """A model in a loop with tools; one turn at a time.
+
+    Args:
+        client_or_runtime: a ``Client``, whose retry policy and limits hold for every
+            step, or an ``LlmRuntime``, which needs ``config`` and makes one attempt a step.
+        tools: ``Tool`` values, functions that ``tool`` makes tools of, or a registry.
+        system: the system prompt of every request.
+        config: how the model is asked; by default the client's model, nothing else set.
+        limits: the caps; each holds for one run.
+        session: the log that the conversation is kept in and read from; by default one in
+            memory. An opened one is continued.
+        approve: called with each ``ToolCall`` that could run: True lets it, False refuses,
+            a string refuses and says why. Anything else refuses too.
+        allow_mutating: lets tools marked mutating run where there is no approver.
+        on_chunk: called with each chunk of each answer. Where it is None and ``run`` is
+            used, an attempt may be tried again even after chunks had come.
+        on_event: called with every other ``AgentEvent``.
+        cancel: set it, from any thread or signal handler, to stop. Clear it to go on.
+        on_tool_error: ``stop``, or ``report``: then no failure of a tool stops the loop,
+            and each goes to the model; the caps still hold.
+        trim: called with the messages of a request over ``max_context_bytes``; returns
+            those to send instead, a valid history. The log keeps the whole conversation.
+            None stops there.
+        call_limits: clocks and sizes of each call of the model, over the client's.
+    Raises:
+        TypeError, ValueError: for what cannot be.
+    """
+
+    def __init__(
+        self,
+        client_or_runtime: Any,
+        tools: Union[ToolRegistry, Iterable[Any]] = (),
+        *,
+        system: Optional[str] = None,
+        config: Optional[CallConfig] = None,
+        limits: AgentLimits = AgentLimits(),
+        session: Optional[Session] = None,
+        approve: Optional[Callable[[ToolCall], Any]] = None,
+        allow_mutating: bool = False,
+        on_chunk: Optional[Callable[[StreamChunk], Any]] = None,
+        on_event: Optional[Callable[[AgentEvent], Any]] = None,
+        cancel: Optional[threading.Event] = None,
+        on_tool_error: str = "stop",
+        trim: Optional[Trim] = None,
+        call_limits: Optional[Limits] = None,
+    ) -> None:
+        if not isinstance(limits, AgentLimits):
+            raise TypeError(f"limits are AgentLimits, not {type(limits).__name__}")
+        if on_tool_error not in ("stop", "report"):
+            raise ValueError(f"on_tool_error is 'stop' or 'report', not {on_tool_error!r}")
+        self.session = Session() if session is None else session
+        self.tools = tools if isinstance(tools, ToolRegistry) else ToolRegistry(tools)
+        self.limits = limits
+        self._start, self.config = _model_of(client_or_runtime, config)
+        self._system, self._call_limits = system, call_limits
+        self._dispatcher = Dispatcher(
+            self.tools, approve, bool(allow_mutating), cancel, limits.max_output_bytes
+        )
+        self._report, self._trim = on_tool_error == "report", trim
+        self._on_chunk, self._on_event = on_chunk, on_event
+        self._running = threading.Lock()
+
+    @property
+    def messages(self) -> Tuple[Message, ...]:
+        """The conversation so far, without the system prompt; always a valid history."""
+        return tuple(self.session.derive_messages())
+
+    def run(self, prompt: Prompt) -> AgentResult:
+        """Take one turn, and return what it came to.
+
+        Args:
+            prompt: what the user says, as text or as a user message; None says nothing
+                and goes on where the conversation stopped, at a user's or a tool's word.
+                A prompt that makes the request larger than its cap is not kept.
+        Raises:
+            TypeError, ValueError: for a prompt that is none.
+            RuntimeError: when a turn of this agent is under way.
+            What ``approve``, ``trim``, ``on_chunk`` and ``on_event`` raise.
+        """
+        result: Optional[AgentResult] = None
+        with closing(self._events(self._read(prompt), self._on_chunk is None)) as events:
+            for event in events:
+                result = event.result
+        assert result is not None
+        return result
+
+    def iter(self, prompt: Prompt) -> Generator[AgentEvent, None, None]:
+        """Take one turn, event by event; the last one carries the result.
+
+        Leaving early closes the connection and makes the history valid. Arguments and
+        errors are those of ``run``; the callbacks are called too.
+        """
+        return self._events(self._read(prompt), False)
+
+    def _events(self, said: Optional[Message], hold: bool) -> Generator[AgentEvent, None, None]:
+        if not self._running.acquire(blocking=False):
+            raise RuntimeError("a turn of this agent is under way")
+        try:
+            with closing(self._turn(hold).events(said)) as events:
+                for event in events:
+                    self._tell(event)
+                    yield event
+        finally:
+            self._running.release()
+
+    def _turn(self, hold: bool) -> Turn:
+        config, system, limits = self.config, self._system, self._call_limits
+        specs = read_tools(self.tools.specs())  # the registry may have grown since the last turn
+        model = Model(self._start, config, system, specs, limits, hold)
+        return Turn(
+            model, self.session, self._dispatcher, self.limits, self._trim, self._report
+        )
+
+    def _tell(self, event: AgentEvent) -> None:
+        if event.chunk is None:
+            if self._on_event is not None:
+                self._on_event(event)
+        elif self._on_chunk is not None:
+            self._on_chunk(event.chunk)
+
+    def _read(self, prompt: Prompt) -> Optional[Message]:
+        if prompt is None:
+            last: Sequence[Message] = self.messages[-1:]
+            if not last or last[0].role == "assistant":
+                raise ValueError("there is nothing to go on from: a prompt is needed")
+            return None
+        if not isinstance(prompt, (str, Message, Mapping)):
+            raise TypeError(f"a prompt is text or a message, not {type(prompt).__name__}")
+        said = prompt if isinstance(prompt, Message) else read_messages(prompt)[0]
+        if said.role != "user" or said.tool_calls or said.tool_results:
+            raise ValueError(f"a prompt is what the user says, not a {said.role} message")
+        return said
+
+
+def _model_of(given: Any, config: Optional[CallConfig]) -> Tuple[Start, CallConfig]:
+    """Return what starts a call, and how the model is asked."""
+    if isinstance(given, LlmRuntime):
+        if config is None:
+            raise ValueError("an LlmRuntime needs config=CallConfig(model, provider)")
+        return partial(RunningCall, given), config
+    start = getattr(given, "start", None)
+    if not callable(start):
+        raise TypeError(f"an agent needs a Client or an LlmRuntime, not {type(given).__name__}")
+    return start, CallConfig(given.model, given.provider) if config is None else config

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: MIT
+"""What a turn came to, and what it tells on the way.
+
+Frozen values: ``AgentResult`` at the end, ``AgentEvent`` for each thing that happens,
+``ToolOutcome`` for each call of a tool. ``REASONS`` and ``STATUSES`` are closed lists:
+no other word ever stands in ``reason`` or ``status``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Dict, Optional, Tuple
+
+from ..chunks import StreamChunk
+from ..errors import Failure, Partial
+from ..messages import AssistantMessage, Message, ToolCall
+from ..usage import TokenUsage
+
+REASONS: Dict[str, str] = {
+    "stop": "the model ended its turn",
+    "max-tokens": "the answer was cut at the token limit; its text is in the message",
+    "empty-response": "the model answered nothing (EMPTY_RESPONSE)",
+    "content-filter": "the provider's filter ended the answer (CONTENT_FILTER)",
+    "cancelled": "the caller's cancel event was set",
+    "error": "a call of the model failed; the failure's code says how",
+    "max-calls-per-step": "one answer asked for more tool calls than the limit; none was run",
+    "max-calls": "the run would pass its limit of tool calls; the last answer's were not run",
+    "max-steps": "the run has had its number of answers; the last one's calls were not run",
+    "max-context": "the next request would be larger than the limit; it was not sent",
+    "repeated-call": "the model asked for the same call again and again; the last was not run",
+    "repeated-failure": "the same call failed in the same way again",
+    "tool-failure": "a tool raised what is no ToolError, or passed its timeout",
+}
+"""Why a turn ended, and what the word means."""
+
+STATUSES: Dict[str, str] = {
+    "ok": "the tool returned",
+    "error": "the tool raised ToolError",
+    "unknown-tool": "there is no tool of that name",
+    "invalid-arguments": "the arguments do not fit the tool",
+    "refused": "the approver said no, or there was none to ask",
+    "failed": "the tool raised another exception, or its process died",
+    "timeout": "the tool was killed at its timeout",
+    "cancelled": "the caller's cancel came before or while it ran",
+    "interrupted": "it ran when the turn was broken off from outside",
+    "not-executed": "the loop had stopped before it",
+}
+"""How one call ended, and what the word means."""
+
+
+@dataclass(frozen=True)
+class ToolOutcome:
+    """One call and its one result.
+
+    Args:
+        call: the call as the model wrote it.
+        content: the result's text, as the model gets it.
+        status: one of ``STATUSES``.
+    """
+
+    call: ToolCall
+    content: str
+    status: str
+
+    @property
+    def is_error(self) -> bool:
+        """Whether the result tells of anything but success."""
+        return self.status != "ok"
+
+
+@dataclass(frozen=True)
+class AgentResult:
+    """What a turn came to.
+
+    Args:
+        reason: one of ``REASONS``.
+        message: the last whole answer of this turn; None when there was none.
+        messages: the whole conversation, without the system prompt: a history that any
+            strict provider accepts.
+        usage: summed over the turn's calls of the model; None when none told.
+        steps: whole answers in this turn.
+        tool_calls: every call of a tool in this turn and its result, in order.
+        failure: what went wrong, or which limit was passed, its value and its setting;
+            None for ``stop`` and ``max-tokens``.
+        partial: what had arrived of an answer that failed.
+    """
+
+    reason: str
+    message: Optional[AssistantMessage] = None
+    messages: Tuple[Message, ...] = ()
+    usage: Optional[TokenUsage] = None
+    steps: int = 0
+    tool_calls: Tuple[ToolOutcome, ...] = ()
+    failure: Optional[Failure] = None
+    partial: Partial = Partial()
+
+    @property
+    def ok(self) -> bool:
+        """Whether the model ended its turn by itself."""
+        return self.reason == "stop"
+
+    @property
+    def text(self) -> str:
+        """The text of the last answer; "" without one."""
+        return "" if self.message is None else self.message.text
+
+
+@dataclass(frozen=True)
+class AgentEvent:
+    """One thing that happened in a turn; ``type`` says which field is set.
+
+    ``step-start``: a request is about to go out · ``chunk``: ``chunk`` came ·
+    ``message``: ``message`` is whole · ``tool-start``: ``call`` is about to run ·
+    ``tool-result``: ``outcome`` is recorded · ``end``: ``result``, the last event.
+    ``step`` counts from 1.
+    """
+
+    type: str
+    step: int
+    chunk: Optional[StreamChunk] = None
+    message: Optional[AssistantMessage] = None
+    call: Optional[ToolCall] = None
+    outcome: Optional[ToolOutcome] = None
+    result: Optional[AgentResult] = None
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Why the loop ends, and the failure to tell of it."""
+
+    reason: str
+    failure: Optional[Failure] = None
+    partial: Partial = Partial()

@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: MIT
+"""One turn: answers and tools in alternation until the model stops, or a gate does.
+
+In: what the user said. Out: events, the result last. The log is written first and the
+thing done second, and whatever way the turn ends (an exception and a consumer that leaves
+included) each call has its one result and the log its ``turn/end``.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import dataclass, replace
+from typing import Any, Callable, Dict, Generator, List, Optional, Protocol, Sequence, Tuple
+
+from ..assembler import MessageAssembler
+from ..calls import CallConfig, CallContext, LlmRequest
+from ..chunks import Finish
+from ..errors import Failure, LlmError
+from ..frozen import FrozenDict
+from ..given import read_messages
+from ..limits import Limits
+from ..messages import AssistantMessage, Message, ToolCall
+from ..runtime import RunningCall
+from ..session import Session
+from ..usage import TokenUsage
+from .dispatch import CANCELLED, INTERRUPTED, NOT_EXECUTED, Dispatcher, Ready
+from .gates import TOOL_CODE, AgentLimits, Gates, context_bytes
+from .result import AgentEvent, AgentResult, Stop, ToolOutcome
+
+Trim = Callable[[Tuple[Message, ...]], Sequence[Any]]
+Events = Generator[AgentEvent, None, Any]
+
+_CODES = {
+    "ABORTED": "cancelled", "EMPTY_RESPONSE": "empty-response", "CONTENT_FILTER": "content-filter",
+}
+"""Codes that end a turn with a reason of their own; any other is ``error``."""
+
+
+class Start(Protocol):
+    """What the agent needs of a client: a call started, and recorded as part of a turn."""
+
+    def __call__(
+        self, request: LlmRequest, *, session: Optional[Session], turn: bool
+    ) -> RunningCall:
+        """Start a call; as ``Client.start`` does."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """Who is asked, and how.
+
+    Args:
+        start: starts a call.
+        hold: whether nobody sees the chunks, so that a failed attempt may be tried again.
+        The other fields are those of ``LlmRequest`` and ``CallContext``.
+    """
+
+    start: Start
+    config: CallConfig
+    system: Optional[str]
+    tools: Tuple[FrozenDict, ...]
+    limits: Optional[Limits]
+    hold: bool
+
+
+class Turn:
+    """One turn; ``events`` is taken once.
+
+    Args:
+        model: who is asked.
+        session: the log.
+        dispatcher: runs the calls.
+        limits: the caps.
+        trim: shortens a history that is over its cap.
+        report: whether failures of tools go to the model and stop nothing.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        session: Session,
+        dispatcher: Dispatcher,
+        limits: AgentLimits,
+        trim: Optional[Trim],
+        report: bool,
+    ) -> None:
+        self._model, self._session, self._dispatcher = model, session, dispatcher
+        self._gates = Gates(limits)
+        self._trim, self._report = trim, report
+        self._step = 0  # the number of the step under way
+        self._steps = 0  # whole answers
+        self._usage: Optional[TokenUsage] = None
+        self._message: Optional[AssistantMessage] = None
+        self._outcomes: List[ToolOutcome] = []
+        self._open: Dict[str, ToolCall] = {}  # calls of the last answer without a result
+        self._running = ""  # the id of the call whose tool is running
+        self._stop: Optional[Stop] = None
+        self._callers: Optional[BaseException] = None  # what a callback of the caller raised
+
+    def events(self, said: Optional[Message]) -> Generator[AgentEvent, None, None]:
+        """Take the turn; ``said`` is what the user says, or None to go on."""
+        try:
+            try:
+                self._session.turn_start()
+                self._stop = yield from self._loop(said)
+            except LlmError as error:
+                if error is self._callers:
+                    raise
+                reason = _CODES.get(error.code, "error")
+                self._stop = Stop(reason, error.failure, error.partial)
+        finally:
+            self._settle()
+        yield AgentEvent("end", self._step, result=self._result())
+
+    def _loop(self, said: Optional[Message]) -> Events:
+        """Take steps until there is a reason to stop, and return it."""
+        while True:
+            messages, stop = self._history(said)
+            if stop is not None:
+                return stop
+            if said is not None:  # a prompt too large to be sent would spoil every later turn
+                self._session.user_message(said)
+                said = None
+            self._step += 1
+            yield AgentEvent("step-start", self._step)
+            message = yield from self._answer(messages)
+            yield AgentEvent("message", self._step, message=message)
+            if message.finish == "max-tokens" or not message.tool_calls:
+                return Stop("max-tokens" if message.finish == "max-tokens" else "stop")
+            stop = yield from self._calls(message.tool_calls)
+            if stop is not None:
+                return stop
+
+    def _history(self, said: Optional[Message]) -> Tuple[Sequence[Message], Optional[Stop]]:
+        """Return the messages to send, ``said`` the last of them, or why they cannot be."""
+        messages: Sequence[Message] = self._session.derive_messages()
+        messages = messages if said is None else [*messages, said]
+        size = self._size(messages)
+        trimmed = self._trim is not None and self._gates.check_context(size, False) is not None
+        if trimmed:
+            messages, size = self._trimmed(messages)
+        return messages, self._gates.check_context(size, trimmed)
+
+    def _trimmed(self, messages: Sequence[Message]) -> Tuple[Sequence[Message], int]:
+        """Return what ``trim`` gives as messages a provider could take, and their size."""
+        given = self._ask(self._trim, tuple(messages))
+        try:
+            messages = read_messages(given)
+            return messages, self._size(messages)
+        except LlmError as error:
+            text = f"trim gave no valid history: {error.failure.message}"
+            raise LlmError(text, error.code, phase="prepare") from error
+
+    def _size(self, messages: Sequence[Message]) -> int:
+        model = self._model
+        return context_bytes(model.system, messages, model.tools, model.config.provider)
+
+    def _answer(self, messages: Sequence[Message]) -> Events:
+        """Ask the model once, and return its whole message.
+
+        Raises:
+            LlmError: when there is none.
+        """
+        model, assembler = self._model, MessageAssembler()
+        context = CallContext(self._dispatcher.cancel, model.limits)
+        request = LlmRequest(model.config, tuple(messages), model.system, model.tools, context)
+        call = model.start(request, session=self._session, turn=False)
+        call.hold = model.hold
+        with closing(call.chunks()) as chunks:
+            for chunk in chunks:
+                assembler.push(chunk)
+                if chunk.__class__ is Finish:
+                    self._take(assembler, call.config.provider)
+                yield AgentEvent("chunk", self._step, chunk=chunk)
+        assembler.message  # raises the failure of an answer that has one
+        return self._message
+
+    def _take(self, assembler: MessageAssembler, provider: str) -> None:
+        """Note an answer that has ended: from here on its calls are owed a result."""
+        usage = assembler.usage
+        if usage is not None:
+            self._usage = usage if self._usage is None else self._usage + usage
+        finish = assembler.finish
+        if finish is not None and finish.kind not in ("error", "aborted"):
+            self._message = replace(assembler.message, provider=provider)
+            self._steps += 1
+            self._open = {call.id: call for call in self._message.tool_calls}
+
+    def _calls(self, calls: Sequence[ToolCall]) -> Events:
+        """Answer every call of a step, in order; return why the loop stops, or None."""
+        stop = self._gates.check_calls(calls, self._steps)
+        for call in calls:
+            if stop is None:
+                outcome = yield from self._call(call)
+            else:
+                outcome = self._skipped(call, stop)
+            self._record(outcome)
+            yield AgentEvent("tool-result", self._step, outcome=outcome)
+            stop = stop or self._judge(outcome)
+        return stop
+
+    def _call(self, call: ToolCall) -> Events:
+        ready = self._ask(self._dispatcher.prepare, call)
+        if not isinstance(ready, Ready):
+            return ready
+        yield AgentEvent("tool-start", self._step, call=call)
+        self._session.tool_start(call)
+        self._running = call.id
+        return self._dispatcher.run(ready)
+
+    def _skipped(self, call: ToolCall, stop: Stop) -> ToolOutcome:
+        if stop.reason == "cancelled":
+            return self._dispatcher.outcome(call, "cancelled", CANCELLED)
+        why = stop.failure.message if stop.failure is not None else stop.reason
+        return self._dispatcher.outcome(call, "not-executed", f"{NOT_EXECUTED}: {why}")
+
+    def _record(self, outcome: ToolOutcome) -> None:
+        call = outcome.call
+        self._session.tool_result(call.id, outcome.content, is_error=outcome.is_error)
+        self._running = ""
+        self._open.pop(call.id, None)
+        self._outcomes.append(outcome)
+
+    def _judge(self, outcome: ToolOutcome) -> Optional[Stop]:
+        """Say whether the loop goes on after this outcome."""
+        status = outcome.status
+        if status == "cancelled" or self._dispatcher.cancelled:
+            return Stop("cancelled", Failure("ABORTED", "cancelled by the caller"))
+        if self._report:
+            return None
+        if status in ("failed", "timeout"):
+            name = outcome.call.name
+            text = f"the tool {name} failed, and left nobody knows what: {outcome.content}"
+            return Stop("tool-failure", Failure(TOOL_CODE, text))
+        if status in ("error", "unknown-tool", "invalid-arguments"):
+            return self._gates.check_failure(outcome.call, outcome.content)
+        return None
+
+    def _ask(self, callback: Any, value: Any) -> Any:
+        """Call what may raise an error of the caller's own, and remember such an error."""
+        try:
+            return callback(value)
+        except BaseException as error:
+            self._callers = error
+            raise
+
+    def _settle(self) -> None:
+        """Give each open call its result and end the turn in the log.
+
+        A log that takes no more is let be: what is derived from it stands in for results
+        that are missing, and the first failure is the one to tell.
+        """
+        stop = self._stop or Stop("closed", None)
+        try:
+            for call in list(self._open.values()):
+                running = call.id == self._running
+                text = INTERRUPTED if running else f"{NOT_EXECUTED}: the turn was broken off"
+                status = "interrupted" if running else "not-executed"
+                self._answer_open(self._dispatcher.outcome(call, status, text))
+            self._session.turn_end(stop.reason, stop.failure)
+        except LlmError as error:
+            if self._stop is not None and self._stop.failure is None:
+                self._stop = replace(self._stop, reason="error", failure=error.failure)
+
+    def _answer_open(self, outcome: ToolOutcome) -> None:
+        try:
+            self._record(outcome)
+        except ValueError:  # it was recorded when the interruption came
+            self._open.pop(outcome.call.id, None)
+
+    def _result(self) -> AgentResult:
+        stop = self._stop
+        assert stop is not None
+        return AgentResult(
+            stop.reason, self._message, tuple(self._session.derive_messages()), self._usage,
+            self._steps, tuple(self._outcomes), stop.failure, stop.partial,
+        )

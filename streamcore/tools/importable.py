@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: MIT
+"""Which functions another process can find.
+
+In: a function. Out: ``module:qualname``, under which a process with the same
+``sys.path`` imports it. Refused with ``ValueError``: what has no such name.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from typing import Any
+
+
+def target_of(run: Any) -> str:
+    """Return ``module:qualname`` of a function that another process can import.
+
+    Raises:
+        ValueError: for any other function: a lambda, a local one, a method of an object,
+            or one of the script itself, which importing would run again.
+    """
+    module, name = getattr(run, "__module__", None), getattr(run, "__qualname__", "")
+    if not inspect.isfunction(run) or not module or "<" in name:
+        raise ValueError(f"isolate needs a function at the top of a module, not {run!r}")
+    if module == "__main__":
+        raise ValueError(
+            f"isolate needs a function that can be imported; {name} is in the script that runs: "
+            "move it to a module of its own"
+        )
+    return f"{module}:{name}"
+
+
+def check_reachable(run: Any) -> None:
+    """Refuse a function that its own module does not have under its name."""
+    module, name = target_of(run).split(":")
+    found: Any = sys.modules.get(module)
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    if found is not run and getattr(found, "run", None) is not run:
+        raise ValueError(f"isolate needs an importable function, and {module} has no such {name}")

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: MIT
+"""Functions that the tests run as isolated tools: another process imports this module.
+
+Nothing here is a test; what a function says of itself is what the tests rely on.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from streamcore.tools import Tool, ToolError, tool
+
+SLEEPER = [sys.executable, "-c", "import time; time.sleep(60)"]
+
+
+@dataclass
+class Point:
+    """A place."""
+
+    x: int
+    y: int = 0
+
+
+def add(a: int, b: int = 1) -> int:
+    """Add two numbers."""
+    return a + b
+
+
+def plain(**arguments: Any) -> Any:
+    """Return the arguments."""
+    return arguments
+
+
+@tool(isolate=True, timeout=20)
+def locate(point: Point, call_id: str = "") -> str:
+    """Say where a point is.
+
+    Args:
+        point: the place.
+    """
+    return f"{type(point).__name__} {point.x} {point.y} {call_id} {os.getpid()}"
+
+
+@tool(isolate=True)
+def fail(how: str) -> Any:
+    """Fail in one of several ways."""
+    if how == "tool-error":
+        raise ToolError("try something else")
+    if how == "value-error":
+        raise ValueError("a bug")
+    if how == "exit":
+        sys.exit(3)
+    if how == "die":
+        os._exit(4)
+    if how == "big":
+        return "é" * 50_000
+    if how == "print":
+        print('{"ok": "printed"}')
+        return "returned"
+    if how == "thread":
+        threading.Thread(target=time.sleep, args=(60,)).start()
+        return "a thread stays"
+    if how == "stdin":
+        return repr(sys.stdin.read())
+    return None
+
+
+def _hang(pid_file: str) -> str:
+    """Start two children, one in a session of its own; write all ids to a file; hang."""
+    children = [subprocess.Popen(SLEEPER, start_new_session=own) for own in (False, True)]
+    with open(pid_file + ".part", "w", encoding="ascii") as file:
+        file.write(" ".join(str(pid) for pid in (os.getpid(), *(c.pid for c in children))))
+    os.replace(pid_file + ".part", pid_file)
+    time.sleep(60)
+    return "never"
+
+
+def _leave(pid_file: str) -> str:
+    """Start a child, write its id to a file, and return."""
+    child = subprocess.Popen(SLEEPER)
+    with open(pid_file, "w", encoding="ascii") as file:
+        file.write(str(child.pid))
+    child.returncode = 0  # it is left on purpose: no warning about it
+    return "left a child"
+
+
+_FILE = {"properties": {"pid_file": {"type": "string"}}}
+
+hang = Tool("hang", "Hang.", _FILE, _hang, isolate=True)
+hang_briefly = Tool("hang_briefly", "Hang.", _FILE, _hang, isolate=True, timeout=1.5)
+leave = Tool("leave", "Leave a child.", _FILE, _leave, isolate=True)
