@@ -4,11 +4,13 @@
 ``CallConfig`` says which model and how; ``LlmRequest`` adds what is said: messages,
 system, tools. Both are frozen all the way down when made, so what is recorded is
 what is sent. ``CallContext`` travels beside them and is never recorded: cancel,
-limits, headers; and back come the facts of the answer.
+limits, headers; and back come the facts of the answer. Refused when made: what
+has no readable shape, or cannot be frozen.
 """
 
 from __future__ import annotations
 
+import copy
 import threading
 import time
 from dataclasses import dataclass, field, fields
@@ -75,6 +77,24 @@ class CallConfig:
         return cls(**{item.name: data[item.name] for item in fields(cls) if item.name in data})
 
 
+class StopEvent(threading.Event):
+    """Set once the caller's own event is, or once the stream was closed.
+
+    What the transport watches, so that ``close()`` ends its waits as cancel does,
+    before there is an answer to close too. ``is_set`` is all of it that may be used.
+    """
+
+    def __init__(self, cancel: Optional[threading.Event]) -> None:
+        super().__init__()
+        self.closed = False
+        self._cancel = cancel
+
+    def is_set(self) -> bool:
+        """Say whether the call is to stop."""
+        cancel = self._cancel
+        return self.closed or (cancel is not None and cancel.is_set())
+
+
 class CallContext:
     """What goes with one call and is never recorded; and what came back with the answer.
 
@@ -84,8 +104,9 @@ class CallContext:
         headers: this call's own, over all others.
         raw_events: a list that every event of the answer is appended to.
     Comes back: ``request_id`` and ``status`` of the answer, ``diagnostics`` (counters
-    by name of what was skipped, repaired or dropped), ``sent_at`` and
-    ``first_byte_at`` (seconds of ``time.monotonic``).
+    by name of what was skipped, repaired or dropped); of the last attempt only.
+    Raises:
+        TypeError: for limits that are no ``Limits``, or headers that are no mapping.
     """
 
     def __init__(
@@ -95,6 +116,10 @@ class CallContext:
         headers: Optional[Mapping[str, str]] = None,
         raw_events: Optional[List[Any]] = None,
     ) -> None:
+        if not isinstance(limits, (Limits, type(None))):
+            raise TypeError(f"limits are Limits, not {type(limits).__name__}")
+        if not isinstance(headers, (Mapping, type(None))):
+            raise TypeError(f"headers are a mapping, not {type(headers).__name__}")
         self.cancel = cancel
         self.limits = limits
         self.headers = dict(headers or {})
@@ -104,8 +129,8 @@ class CallContext:
         self.status: Optional[int] = None
         self.diagnostics: Dict[str, int] = {}
         self.started_at = time.monotonic()
-        self._stop: Optional[Callable[[], None]] = None  # drops the connection under way
-        self._closed = False
+        self.stop = StopEvent(cancel)  # no way back from it to here: an answer may hold it
+        self._drop: Optional[Callable[[], None]] = None  # drops the connection under way
 
     @property
     def cancelled(self) -> bool:
@@ -115,7 +140,14 @@ class CallContext:
     @property
     def closed(self) -> bool:
         """Whether ``close`` was called."""
-        return self._closed
+        return self.stop.closed
+
+    def begin_again(self) -> None:
+        """Forget what came back with a failed attempt; another one follows."""
+        self.request_id = self.status = None
+        self.diagnostics.clear()
+        if self.raw_events is not None:
+            self.raw_events.clear()
 
     def pause(self, seconds: float) -> float:
         """Wait between two attempts, on the total clock; cancel ends it early.
@@ -132,18 +164,18 @@ class CallContext:
             self.budget.spend(waited)
         return waited
 
-    def connected(self, stop: Optional[Callable[[], None]]) -> None:
+    def connected(self, drop: Optional[Callable[[], None]]) -> None:
         """Say how to drop the connection under way; None when there is none any more."""
-        self._stop = stop
-        if self._closed and stop is not None:
-            stop()
+        self._drop = drop
+        if self.closed and drop is not None:
+            drop()
 
     def close(self) -> None:
-        """Drop the connection under way, from any thread; a read that waits on it ends."""
-        self._closed = True
-        stop = self._stop
-        if stop is not None:
-            stop()
+        """Drop the connection under way, from any thread; a wait for the provider ends."""
+        self.stop.closed = True
+        drop = self._drop
+        if drop is not None:
+            drop()
 
 
 @dataclass(frozen=True)
@@ -171,6 +203,16 @@ class LlmRequest:
     def __post_init__(self) -> None:
         object.__setattr__(self, "messages", read_messages(self.messages))
         object.__setattr__(self, "tools", read_tools(self.tools))
+
+    def __reduce__(self) -> Tuple[Any, ...]:  # the context lives in one process, not in a copy
+        return type(self), (self.config, self.messages, self.system, self.tools)
+
+    def but(self, **changes: Any) -> LlmRequest:
+        """Return a request with another ``config`` or ``context``; what is said is read already."""
+        other = copy.copy(self)
+        for name, value in changes.items():
+            object.__setattr__(other, name, value)
+        return other
 
     @classmethod
     def make(

@@ -54,6 +54,7 @@ class ChunkGrammar:
         Raises:
             AssertionError: with the rule it breaks.
         """
+        _hold(isinstance(chunk, StreamChunk), f"a {type(chunk).__name__} is no chunk")
         _hold(not self._finished, f"{chunk.type} after the finish")
         if isinstance(chunk, BlockStart):
             self._start(chunk)
@@ -66,8 +67,6 @@ class ChunkGrammar:
             self._usage = self._ending = True
         elif isinstance(chunk, Finish):
             self._finish(chunk)
-        else:
-            _hold(False, f"a {type(chunk).__name__} is no chunk")
 
     def finish(self) -> None:
         """Say that the stream is over.

@@ -192,8 +192,8 @@ def _whole_text(head: bytes, body: Iterator[bytes]) -> str:
 
 def _no_stream(head: bytes, body: Iterator[bytes], origin: str) -> LlmError:
     while len(head) < 4 * _SHOWN:
-        piece = next(body, b"")
-        if not piece:
+        piece = next(body, None)
+        if piece is None:
             break
         head += piece
     return _refuse(head[: 4 * _SHOWN].decode("utf-8", "replace"), origin)

@@ -85,7 +85,7 @@ class SseParser:
         self._event = ""  # the open event's name
         self._retry: Optional[int] = None  # the open event's reconnection time
         self._id = ""  # last event id: lives on from event to event
-        self._clean = True  # nothing of an event is open, so a whole-block read may be split at once
+        self._clean = True  # nothing of an event is open: a read of whole events may be split
         self._swallow_lf = False  # a CR ended the last line; an LF right after belongs to it
         self._start: Optional[bytes] = b""  # first bytes, while they may still become a BOM
         self._offset = 0  # body bytes before the piece at hand

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The command line: ``chat``, ``replay``, ``demo``.
+"""The command line: ``chat``, ``agent``, ``replay``, ``config``, ``providers``, ``demo``.
 
 In: arguments and the three standard streams. Out: an answer's text on stdout, everything
 else on stderr, and an exit code: 0 for a proven, whole message, 1 for an answer that failed
@@ -83,7 +83,7 @@ def main(
 
 def _run(argv: Sequence[str], terminal: Terminal) -> int:
     # Loaded inside of main's guard: a Ctrl-C while they load is as quiet as any other.
-    from . import chat, demo, replay
+    from . import agent, chat, config, demo, providers, replay
 
     parser = Parser(
         prog=PROGRAM,
@@ -91,7 +91,7 @@ def _run(argv: Sequence[str], terminal: Terminal) -> int:
     )
     parser.add_version(f"{PROGRAM} {__version__}\n")
     commands = parser.add_subparsers(metavar="COMMAND", title="commands")
-    for command in (chat, replay, demo):
+    for command in (chat, agent, replay, config, providers, demo):
         command.add_parser(commands)
     try:
         args = parser.parse_args(argv)

@@ -2,8 +2,9 @@
 """``demo``: what the package does, shown in a few seconds without a key or a network.
 
 In: nothing. Out, on stdout: an agent-like answer as it arrives from a scripted provider on
-127.0.0.1, the message made of it, and the same answer cut in the middle, refused. The exit
-code is 0 only where both came out as they must.
+127.0.0.1, the message made of it, and the same answer cut in the middle, refused; then a turn
+of the agent, and its session resumed (``demo_agent``). The exit code is 0 only where everything
+came out as it must.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from ..errors import LlmError
 from ..loopback import LoopbackServer
 from ..messages import AssistantMessage
 from .arguments import require_requests
+from .demo_agent import show_agent
 from .exits import FAILED, PROVEN
 from .printing import TextPrinter, call_line, usage_words
 from .terminal import Terminal
@@ -39,7 +41,8 @@ def add_parser(commands: Any) -> None:
         "demo",
         help="see it at work: no key, no network, a few seconds",
         description="Show an answer as it arrives from a scripted provider on 127.0.0.1, the\n"
-        "message made of it, and the same answer cut in the middle, refused.",
+        "message made of it, and the same answer cut in the middle, refused; then an agent\n"
+        "that reads a file with a tool, and its session file resumed.",
     )
     parser.add_debug()
     parser.set_defaults(run=run)
@@ -58,11 +61,12 @@ def run(args: Namespace, terminal: Terminal) -> int:
     ) as client:
         shown.line(f"A scripted provider listens on {server.host_port}: no key, no network.")
         faults = _show_whole(client, shown) + _show_cut(client, shown)
+    faults += show_agent(shown)
     shown.line()
     for fault in faults:
         shown.line(f"NOT AS IT MUST BE: {fault}")
     if not faults:
-        shown.line("Both came out as they must.")
+        shown.line("Everything came out as it must.")
     return FAILED if faults else PROVEN
 
 

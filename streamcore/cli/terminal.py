@@ -66,6 +66,11 @@ class Terminal:
         """Whether a person reads stderr."""
         return self._err_tty
 
+    @property
+    def live(self) -> bool:
+        """Whether a person reads stdout."""
+        return self._out_tty
+
     def merged(self) -> Terminal:
         """Return a terminal that writes asides and notes to stdout too."""
         return Terminal(self.stdin, self._out, self._out, self.environ)

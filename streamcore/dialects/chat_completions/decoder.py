@@ -240,7 +240,7 @@ class ChatCompletionsDecoder:
             elif calls is not None and type(calls) is not list:
                 raise _malformed(f"tool_calls is a {type(calls).__name__}")
             call = delta.get("function_call")
-            if call is not None:
+            if call is not None and (type(call) is not dict or any(call.values())):
                 self._add_calls(chunks, [{"function": call}])
         return chunks
 
@@ -344,7 +344,7 @@ class ChatCompletionsDecoder:
         elif type(arguments) is not str and type(arguments) is not dict:
             raise _malformed(f"a call's arguments are a {type(arguments).__name__}")
         # Blank arguments say nothing, so beside a repeated name they open no further call.
-        says = type(arguments) is dict or not (not arguments or arguments.isspace())
+        says = bool(arguments.strip()) if isinstance(arguments, str) else True
         place = self._placement.place(read_index(fragment.get("index")), sent_id, name, says)
         call = self._calls.get(place.number)
         text = ""
@@ -568,6 +568,8 @@ def _call_extras(
     fragment: Dict[str, Any], function: Dict[str, Any]
 ) -> Optional[Dict[str, Any]]:
     """The fields of a fragment that only its provider can read, such as thought signatures."""
+    if fragment.get("arguments") and not function:  # kept as opaque, they would be lost unseen
+        raise _malformed("a tool call's arguments stand beside its function, not in it")
     extras = {
         key: value
         for key, value in fragment.items()

@@ -124,7 +124,7 @@ class Placement:
     """
 
     def __init__(self) -> None:
-        self._by_index: Dict[int, List[PlacedCall]] = {}  # calls opened at an index, last touched last
+        self._by_index: Dict[int, List[PlacedCall]] = {}  # opened there; the last touched is last
         self._by_id: Dict[str, PlacedCall] = {}  # by the id as sent; the latest call that had it
         self._taken: Set[str] = set()  # ids given out
         self._last: Optional[PlacedCall] = None  # the call last touched

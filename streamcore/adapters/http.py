@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: MIT
+"""The adapter for providers that are asked over HTTP, and its settings.
+
+In: an ``LlmRequest``. Out: its chunk stream. Refused at ``stream()``, before any
+I/O: what is wrong with the body, the address, the headers or the key. Settings are
+a frozen value; ``configure`` makes the next one, and a stream keeps its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Callable, Dict, Iterator, Mapping, Optional, Protocol, Tuple, Union
+
+from .. import __version__
+from ..calls import CallConfig, CallContext, LlmRequest
+from ..chunks import StreamChunk
+from ..clock import WaitBudget
+from ..dialects.chat_completions.request import build_body, encode_body
+from ..dialects.options import DialectOptions
+from ..errors import LlmError
+from ..frozen import FrozenDict
+from ..limits import Limits, ResolvedLimits, resolve_limits
+from ..providers import ModelInfo, ProviderProfile
+from ..transport import Transport
+from .attempt import Attempt
+from .headers import find_key, has_header, make_headers
+from .secrets import secrets_of
+
+Credential = Union[str, Callable[[], Optional[str]], None]
+
+
+class LlmAdapter(Protocol):
+    """What the runtime asks of a way to a provider; ``resolve_model`` and ``list_models``
+    may be there too, with the meanings they have on ``HttpAdapter``."""
+
+    def stream(self, request: LlmRequest) -> Iterator[StreamChunk]:
+        """Check ``request`` locally, then return its chunks; both may raise ``LlmError``."""
+
+
+@dataclass(frozen=True)
+class HttpSettings:
+    """One generation of an ``HttpAdapter``'s settings.
+
+    Args:
+        profile: the provider.
+        base_url: where it is; by default the profile's environment name, then its own.
+        api_key: the key, or a function that gives it, asked at every call.
+        api_key_env: environment names to look for the key in, before the profile's.
+        limits: over the profile's.
+        headers: sent with every request, over the profile's.
+        app: the embedding tool as ``name/version``, for the User-Agent.
+        options: instead of the profile's dialect options.
+        environ: where environment names are looked up; None looks nothing up.
+    Raises:
+        TypeError: for a profile, limits, options or headers of another type.
+    """
+
+    profile: ProviderProfile
+    base_url: Optional[str] = field(default=None, repr=False)
+    api_key: Credential = field(default=None, repr=False)
+    api_key_env: Tuple[str, ...] = ()
+    limits: Limits = Limits()
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    app: Optional[str] = None
+    options: Optional[DialectOptions] = None
+    environ: Optional[Mapping[str, str]] = field(default=None, repr=False)
+    _limits: ResolvedLimits = field(init=False, repr=False, compare=False)  # once, not per call
+
+    def __post_init__(self) -> None:
+        for name, kinds in (
+            ("profile", ProviderProfile), ("limits", Limits),
+            ("options", (DialectOptions, type(None))), ("headers", Mapping),
+        ):
+            value = getattr(self, name)
+            if not isinstance(value, kinds):
+                raise TypeError(f"{name} cannot be a {type(value).__name__}")
+        object.__setattr__(self, "headers", FrozenDict(self.headers))
+        names = (self.api_key_env,) if isinstance(self.api_key_env, str) else self.api_key_env
+        object.__setattr__(self, "api_key_env", tuple(names))
+        object.__setattr__(self, "_limits", resolve_limits(self.limits, self.profile.limits))
+
+    def limits_for(self, context: CallContext) -> ResolvedLimits:
+        """Return every limit of one call: its own, over these, over the profile's."""
+        if context.limits is None:
+            return self._limits
+        return resolve_limits(context.limits, self.limits, self.profile.limits)
+
+    def options_for(self, model: ModelInfo) -> DialectOptions:
+        """Return the dialect's options for a model of the profile."""
+        if self.options is None:
+            return self.profile.dialect_options(model)
+        if self.options.context_window is None:
+            return replace(self.options, context_window=model.context_window)
+        return self.options
+
+    def __reduce__(self) -> Any:
+        raise TypeError("settings may hold a key and are not pickled")
+
+
+class HttpAdapter:
+    """Asks one provider over HTTP.
+
+    Args:
+        settings: the first generation; ``configure`` makes the next.
+        transport: where connections come from; shared and closed by its owner.
+    """
+
+    def __init__(self, settings: HttpSettings, transport: Transport) -> None:
+        self._settings = settings
+        self._transport = transport
+
+    @property
+    def profile(self) -> ProviderProfile:
+        """The provider's profile."""
+        return self._settings.profile
+
+    def configure(self, **changes: Any) -> None:
+        """Change settings by name, all at once; streams under way keep theirs."""
+        self._settings = replace(self._settings, **changes)
+
+    def resolve_model(self, model: str) -> ModelInfo:
+        """Return what is known of a model; an unknown one has the profile's defaults."""
+        return self._settings.profile.model(model)
+
+    def list_models(self) -> Tuple[str, ...]:
+        """Return the names of the models the profile knows; others pass through."""
+        return tuple(model.name for model in self._settings.profile.models)
+
+    def snapshot(self) -> HttpAdapter:
+        """Return an adapter that keeps the settings of this moment."""
+        return HttpAdapter(self._settings, self._transport)
+
+    def describe(self, config: CallConfig) -> Dict[str, Any]:
+        """Return what the body of a call is written by, beside the call itself.
+
+        Raises:
+            LlmError: ``UNSUPPORTED_REASONING_EFFORT``.
+        """
+        profile = self._settings.profile
+        model = profile.model(config.model)
+        options = self._settings.options_for(model)
+        return {
+            "dialect": profile.dialect,
+            "options": {item.name: getattr(options, item.name) for item in fields(options)},
+            "effort_fields": dict(profile.effort_fields(config.reasoning_effort, model)),
+        }
+
+    def stream(self, request: LlmRequest) -> Iterator[StreamChunk]:
+        """Return the chunks of one answer.
+
+        Raises:
+            LlmError: at once for what is wrong locally; while iterating for the rest.
+        """
+        settings, context = self._settings, request.context
+        profile, config = settings.profile, request.config
+        model = profile.model(config.model)
+        options = settings.options_for(model)
+        effort = profile.effort_fields(config.reasoning_effort, model)
+        data = encode_body(build_body(request, options, effort))
+        url = _url(settings)
+        headers = _headers(settings, request)
+        key = _add_key(settings, headers)
+        limits = settings.limits_for(context)
+        if context.budget is None:
+            context.budget = WaitBudget(limits.total_timeout)
+        secrets = secrets_of(headers, url, key)
+        attempt = Attempt(profile.dialect, url, headers, data, limits, secrets, options)
+        return attempt.run(self._transport, context)
+
+
+def _url(settings: HttpSettings) -> str:
+    try:
+        return settings.profile.url(_base_url(settings))
+    except LlmError as error:
+        refused = error.failure
+    raise LlmError.from_failure(refused)  # anew: what it was raised from quotes the URL
+
+
+def _base_url(settings: HttpSettings) -> Optional[str]:
+    name = settings.profile.base_url_env
+    if settings.base_url is None and name and settings.environ is not None:
+        return settings.environ.get(name) or None
+    return settings.base_url
+
+
+def _headers(settings: HttpSettings, request: LlmRequest) -> Dict[str, str]:
+    profile, config = settings.profile, request.config
+    agent = f"streamcore/{__version__}"
+    ours = {
+        "Accept": "text/event-stream",
+        "Content-Type": "application/json",
+        "User-Agent": f"{settings.app} {agent}" if settings.app else agent,
+    }
+    ids = ((profile.session_header, config.session_id), (profile.user_header, config.user_id))
+    opaque = {name: value for name, value in ids if name is not None and value is not None}
+    return make_headers(
+        (ours, profile.headers, opaque, settings.headers, request.context.headers)
+    )
+
+
+def _add_key(settings: HttpSettings, headers: Dict[str, str]) -> str:
+    """Put the key where the profile says, unless the caller did; return it, "" for none."""
+    profile = settings.profile
+    if has_header(headers, profile.key_header):
+        return ""
+    variables = (*settings.api_key_env, *profile.key_env)
+    key, looked = find_key(settings.api_key, settings.environ, variables)
+    if key is not None:
+        headers[profile.key_header] = profile.key_prefix + key
+    elif profile.key_required:
+        text = f"no key for {profile.name}: looked in {looked}"
+        raise LlmError(text, "MISSING_CREDENTIAL", phase="prepare")
+    return key or ""

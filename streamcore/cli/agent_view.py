@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: MIT
+"""What a person, and what a program, sees of an agent's turn.
+
+In: the agent's events and chunks. Out: on a terminal the text as it comes; elsewhere the text
+of the last answer only, once it is proven. Progress goes to stderr where that is a terminal:
+what is being done, how fast, how long; nothing goes there otherwise. Speed is told in tokens
+where the provider counted them, else in pieces: no number is guessed.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Callable, Optional
+
+from ..agent import AgentEvent, AgentResult, ToolOutcome
+from ..chunks import ReasoningDelta, StreamChunk, TextDelta, ToolCallDelta
+from ..messages import AssistantMessage
+from .printing import TextPrinter, call_line, usage_words
+from .terminal import Terminal
+
+_SHORTEST = 0.1  # seconds; a speed measured over less says nothing
+_CALL_SHOWN = 200  # characters of a call
+
+
+class View:
+    """Shows one turn.
+
+    Args:
+        terminal: where to.
+        name: the model's, as it is told.
+        clock: gives seconds that only grow.
+    """
+
+    def __init__(
+        self, terminal: Terminal, name: str, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._terminal = terminal
+        self._name = name
+        self._clock = clock
+        self._printer = TextPrinter(terminal)
+        self._began = clock()  # the turn
+        self._step_began = self._began
+        self._tool_began = self._began
+        self._first: Optional[float] = None  # when the step's first piece came
+        self._pieces = 0  # of the step
+
+    @property
+    def on_chunk(self) -> Optional[Callable[[StreamChunk], None]]:
+        """What the agent is to call with chunks; None where nobody would see them."""
+        return self.chunk if self._terminal.live or self._terminal.watched else None
+
+    def chunk(self, chunk: StreamChunk) -> None:
+        """Show the next chunk of an answer."""
+        if isinstance(chunk, (TextDelta, ReasoningDelta, ToolCallDelta)):
+            self._pieces += 1
+            self._first = self._clock() if self._first is None else self._first
+        if isinstance(chunk, TextDelta) and not self._terminal.live:
+            self._terminal.aside("text", chunk.text)
+        elif isinstance(chunk, TextDelta) or self._terminal.watched:
+            if chunk.type != "block-end":  # a call is told when it is run
+                self._printer.push(chunk)
+
+    def event(self, event: AgentEvent) -> None:
+        """Show what else happens."""
+        if event.type == "step-start":
+            self._step_began, self._first, self._pieces = self._clock(), None, 0
+            self._note(f"[step {event.step}] asking {self._name}")
+        elif event.type == "message" and event.message is not None:
+            self._message(event.message, event.step)
+        elif event.type == "tool-start" and event.call is not None:
+            self._tool_began = self._clock()
+            self._note(f"[tool] {call_line(event.call, _CALL_SHOWN)}")
+        elif event.type == "tool-result" and event.outcome is not None:
+            self._outcome(event.outcome)
+        elif event.type == "end" and event.result is not None:
+            self._end(event.result)
+
+    def _message(self, message: AssistantMessage, step: int) -> None:
+        self._terminal.end_text()
+        if not self._terminal.live and message.finish != "tool-calls":
+            self._terminal.text(message.text)
+            self._terminal.end_text()
+        elapsed = self._clock() - self._step_began
+        speed = self._speed(message)
+        self._note(f"[step {step}] {message.finish} after {elapsed:.1f} s{speed}")
+
+    def _speed(self, message: AssistantMessage) -> str:
+        took = 0.0 if self._first is None else self._clock() - self._first
+        if took < _SHORTEST:
+            return ""
+        counted = None if message.usage is None else message.usage.output_tokens
+        if counted is not None:
+            return f", {counted / took:.1f} tokens/s ({counted} by the provider's count)"
+        return f", {self._pieces / took:.1f} pieces/s (tokens were not counted)"
+
+    def _outcome(self, outcome: ToolOutcome) -> None:
+        took = self._clock() - self._tool_began
+        size = len(outcome.content.encode("utf-8", "replace"))
+        words = f"{size} bytes" if not outcome.is_error else outcome.content.split("\n")[0][:200]
+        self._note(f"[tool] {outcome.call.name}: {outcome.status} after {took:.1f} s, {words}")
+
+    def _end(self, result: AgentResult) -> None:
+        self._terminal.end_text()
+        elapsed = self._clock() - self._began
+        self._note(f"[{result.reason}; {result.steps} steps, {len(result.tool_calls)} tool calls; "
+                   f"{usage_words(result.usage)}; all in {elapsed:.1f} s]")
+
+    def _note(self, text: str) -> None:
+        if self._terminal.watched:
+            self._terminal.note(text)

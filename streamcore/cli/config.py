@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: MIT
+"""``config``: every setting, its value, and where that came from; secrets are masked.
+
+In: a configuration file, the ``STREAMCORE_`` variables, options. Out, on stdout: one line for
+each setting, or JSON. Refused with ``Usage``: what the configuration refuses, and a key among
+the options, where other users could see it. The options are shared with ``agent``.
+"""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from typing import Any, Dict, Mapping
+
+from ..config import Config
+from ..errors import LlmError
+from ..redaction import is_secret_header
+from .exits import PROVEN, Usage
+from .terminal import Terminal
+
+CONFIG_OPTIONS: Dict[str, str] = {
+    "model": "--model",
+    "provider": "--provider",
+    "base_url": "--base-url",
+    "api_key_env": "--api-key-env",
+}
+"""The options every command with settings has, by the name of their setting."""
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command's arguments."""
+    parser = commands.add_parser(
+        "config",
+        help="show every setting and where it came from",
+        description="Show each setting, its value and where it came from: default, file,\n"
+        "environment, or option, the later ones winning. Keys are never shown.",
+    )
+    add_config_options(parser)
+    parser.add_argument("--json", action="store_true", help="one setting a line, as JSON")
+    parser.add_debug()
+    parser.set_defaults(run=run)
+
+
+def run(args: Namespace, terminal: Terminal) -> int:
+    """Show the settings; return the exit code."""
+    rows = load_config(args, terminal).explain()
+    if args.json:
+        for row in rows:
+            terminal.json_line(row._asdict())
+        return PROVEN
+    widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
+    for row in rows:
+        terminal.line(f"{row.setting:<{widths[0]}}  {row.value:<{widths[1]}}  {row.origin}")
+    return PROVEN
+
+
+def add_config_options(parser: Any) -> None:
+    """Add the options that say where settings come from, and the most usual settings."""
+    group = parser.add_argument_group("settings")
+    group.add_argument("--config", metavar="FILE",
+                       help="a configuration file; by default the one STREAMCORE_CONFIG names")
+    group.add_argument("--model", help="the model's name at the provider")
+    group.add_argument("--provider", metavar="NAME",
+                       help="a provider known by name, or one of the file's")
+    group.add_argument("--base-url", metavar="URL", help="another address than the provider's")
+    group.add_argument("--api-key-env", metavar="VARIABLE",
+                       help="the environment variable that holds the key; there is no option "
+                            "for the key itself")
+    group.add_argument("--set", action="append", default=[], metavar="NAME=VALUE",
+                       help="any other setting, such as limits.idle_timeout=2m; may be repeated")
+
+
+def load_config(
+    args: Namespace, terminal: Terminal, options: Mapping[str, str] = CONFIG_OPTIONS
+) -> Config:
+    """Return the configuration that the arguments, the environment and the file make.
+
+    Args:
+        args: the arguments; those named in ``options`` are overrides where they are given.
+        terminal: has the environment.
+        options: the options by the name of their setting.
+    Raises:
+        Usage: for what the configuration refuses.
+    """
+    overrides: Dict[str, Any] = {}
+    for text in args.set:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip():
+            raise Usage("--set takes NAME=VALUE, such as limits.idle_timeout=2m")
+        overrides[name.strip()] = value
+    for name in overrides:
+        _check_public(name, overrides[name])
+    for name, option in options.items():
+        given = getattr(args, option[2:].replace("-", "_"))
+        if given is not None:
+            overrides[name] = given
+    try:
+        return Config.load(args.config, terminal.environ, overrides)
+    except LlmError as error:
+        message = error.failure.message
+    for name, option in options.items():
+        message = message.replace(f"the override {name}: ", f"{option}: ")
+    raise Usage(f"INVALID_CONFIG: {message.replace('the override ', '--set ')}")
+
+
+def _check_public(name: str, value: str) -> None:
+    """Refuse a secret on the command line, which other users can see."""
+    key = name.rpartition(".")[2]
+    names = [line.partition(":")[0] for line in value.split("\n")]
+    if key == "api_key" or (key == "headers" and any(map(is_secret_header, names))):
+        raise Usage(f"--set {name}: a key on the command line can be seen by other users; name "
+                    "its variable with --api-key-env")

@@ -1,0 +1,278 @@
+# SPDX-License-Identifier: MIT
+"""The built-in tools of the agent: ``read_file``, ``list_files``, ``search_text``; read-only.
+
+In: a ``Folder``, and the size a result may have. Out: tools. What a call can cost is bounded:
+bytes read from one file and by one search, names looked at, bytes of a result; what was left
+out is said, with how to go on. A binary file is said to be one and not shown. Refused with
+``ToolError``: what ``Folder`` refuses.
+"""
+
+from __future__ import annotations
+
+import threading
+from fnmatch import fnmatchcase
+from typing import Dict, Iterator, List, Optional, Tuple
+
+from ..strictjson import mend_text
+from ..tools import Tool, ToolError, tool
+from .folder import FILE, FOLDER, LINK, Folder, Found
+
+MAX_FILE_BYTES = 4 * 1024 * 1024
+"""Bytes of one file that are ever read."""
+MAX_SEARCH_BYTES = 64 * 1024 * 1024
+"""Bytes of all files that one search reads."""
+MAX_NAMES = 5000
+"""Names that one call looks at."""
+
+_MAX_DEPTH = 40  # folders within folders
+_MARK_ROOM = 200  # bytes kept free for the words about what was left out
+_LONGEST_HIT = 240  # characters shown of a line that was found
+_SNIFFED = 8192  # bytes in which a NUL makes a file binary
+
+
+class FolderTools:
+    """The tools of one folder.
+
+    Args:
+        folder: what they read.
+        max_output_bytes: UTF-8 bytes of a result; 256 or more, as ``AgentLimits`` has it.
+    """
+
+    def __init__(self, folder: Folder, max_output_bytes: int = 16 * 1024) -> None:
+        self._folder = folder
+        self._room = max(56, max_output_bytes - _MARK_ROOM)
+
+    def tools(self) -> List[Tool]:
+        """Return the tools."""
+        return [tool(self.read_file), tool(self.list_files), tool(self.search_text)]
+
+    def read_file(self, path: str, first_line: int = 1) -> str:
+        """Read a text file of the folder.
+
+        A long file is shown in parts; the last line of a part says how to go on.
+
+        Args:
+            path: relative to the folder, with / between its parts.
+            first_line: the line to begin with, from 1.
+        """
+        if first_line < 1:
+            raise ToolError("lines count from 1")
+        with self._folder.file(path) as file:
+            data = file.read(MAX_FILE_BYTES + 1)
+        if _is_binary(data):
+            more = "more than " if len(data) > MAX_FILE_BYTES else ""
+            size = min(len(data), MAX_FILE_BYTES)
+            return f"[{path} is a binary file of {more}{size} bytes; it is not shown]"
+        lines = _text(data[:MAX_FILE_BYTES]).split("\n")
+        if lines[-1] == "":
+            lines.pop()
+        notes = []
+        if len(data) > MAX_FILE_BYTES:
+            notes.append(f"only the first {MAX_FILE_BYTES} bytes of the file can be read")
+        return self._part(lines, first_line, notes)
+
+    def list_files(
+        self, path: str = ".", recursive: bool = False, pattern: str = "*", hidden: bool = False
+    ) -> str:
+        """List a folder: one name a line, folders with a / at their end, files with their size.
+
+        Args:
+            path: the folder to list, relative to the folder.
+            recursive: list the folders inside it too.
+            pattern: only files whose name fits, such as *.py.
+            hidden: names that begin with a dot too.
+        """
+        shown: List[str] = []
+        walk = _Walk(self._folder, hidden)
+        for place, found in walk.iter(path, recursive):
+            if found.kind == FOLDER:
+                if pattern == "*":
+                    shown.append(f"{place}/")
+            elif fnmatchcase(found.name, pattern):
+                shown.append(f"{place}  {_about(found)}")
+        return self._capped(shown, walk.notes() or ([] if shown else ["nothing here fits"]))
+
+    def search_text(
+        self,
+        text: str,
+        path: str = ".",
+        pattern: str = "*",
+        ignore_case: bool = False,
+        hidden: bool = False,
+        cancel: Optional[threading.Event] = None,
+    ) -> str:
+        """Search the text files of the folder for a text, and show the lines that hold it.
+
+        The text is searched for as it is; it is no regular expression.
+
+        Args:
+            text: what to look for, within one line.
+            path: a folder or a file to search, relative to the folder.
+            pattern: only files whose name fits, such as *.py.
+            ignore_case: whether capital letters count the same as small ones.
+            hidden: names that begin with a dot too.
+        """
+        if not text.strip("\r\n") or "\n" in text:
+            raise ToolError("a text within one line is wanted")
+        wanted = text.lower() if ignore_case else text
+        search = _Search(self._folder, wanted, ignore_case)
+        walk = _Walk(self._folder, hidden)
+        for place in self._searched(walk, path, pattern):
+            if (cancel is not None and cancel.is_set()) or not search.take(place):
+                break
+            if search.size > self._room:
+                break
+        notes = search.notes() + walk.notes()
+        return self._capped(search.hits, notes or ([] if search.hits else ["not found"]))
+
+    def _searched(self, walk: _Walk, path: str, pattern: str) -> Iterator[str]:
+        if self._folder.kind(path) == FILE:
+            yield path
+            return
+        for place, found in walk.iter(path, True):
+            if found.kind == FILE and fnmatchcase(found.name, pattern):
+                yield place
+
+    def _part(self, lines: List[str], first: int, notes: List[str]) -> str:
+        """Return lines from ``first`` on, as many as there is room for."""
+        if lines and first > len(lines):
+            raise ToolError(f"it has {len(lines)} lines")
+        kept: List[str] = []
+        room = self._room
+        for line in lines[first - 1:]:
+            room -= len(line.encode("utf-8")) + 1
+            if room < 0:
+                break
+            kept.append(line)
+        if lines and not kept:  # one line alone is too long
+            kept = [_cut(lines[first - 1], self._room)]
+            notes.append(f"line {first} is cut")
+        last = first - 1 + len(kept)
+        if last < len(lines):
+            notes.insert(0, f"lines {first} to {last} of {len(lines)}; go on with "
+                            f"first_line={last + 1}")
+        return _with_notes("\n".join(kept), notes) or "[the file is empty]"
+
+    def _capped(self, lines: List[str], notes: List[str]) -> str:
+        kept: List[str] = []
+        room = self._room
+        for line in lines:
+            line = mend_text(line)
+            room -= len(line.encode("utf-8")) + 1
+            if room < 0:
+                notes = [f"{len(kept)} of {len(lines)} lines shown; ask for less", *notes]
+                break
+            kept.append(line)
+        return _with_notes("\n".join(kept), notes)
+
+
+class _Walk:
+    """Goes through a folder, in the order of names, and counts what it passed over."""
+
+    def __init__(self, folder: Folder, hidden: bool) -> None:
+        self._folder = folder
+        self._hidden = hidden
+        self._names = 0
+        self._unread = 0
+
+    def iter(self, path: str, recursive: bool, depth: int = 0) -> Iterator[Tuple[str, Found]]:
+        """Yield each name with its path; links are told and never followed."""
+        start = "" if path in (".", "./") else path.rstrip("/") + "/"
+        try:
+            entries = self._folder.entries(path)
+        except ToolError:
+            if depth == 0:
+                raise
+            self._unread += 1
+            return
+        for found in entries:
+            if found.name.startswith(".") and not self._hidden:
+                continue
+            self._names += 1
+            if self._names > MAX_NAMES:
+                return
+            yield start + found.name, found
+            if recursive and found.kind == FOLDER:
+                if depth < _MAX_DEPTH:
+                    yield from self.iter(start + found.name, True, depth + 1)
+                else:
+                    self._unread += 1
+
+    def notes(self) -> List[str]:
+        """Say what was left out."""
+        notes = [f"{self._unread} folders could not be read"] if self._unread else []
+        if self._names > MAX_NAMES:
+            notes.append(f"only the first {MAX_NAMES} names were looked at; name a folder")
+        return notes
+
+
+class _Search:
+    """Looks for a text in one file after the other."""
+
+    def __init__(self, folder: Folder, wanted: str, ignore_case: bool) -> None:
+        self.hits: List[str] = []
+        self.size = 0  # characters of the hits
+        self._folder = folder
+        self._wanted = wanted
+        self._lower = ignore_case
+        self._bytes = 0
+        self._skipped: Dict[str, int] = {}
+
+    def take(self, place: str) -> bool:
+        """Search one file; say whether there is room for another."""
+        try:
+            with self._folder.file(place) as file:
+                data = file.read(MAX_FILE_BYTES + 1)
+        except (ToolError, OSError):
+            self._skip("could not be read")
+            return True
+        self._bytes += len(data)
+        if len(data) > MAX_FILE_BYTES:
+            self._skip("too large")
+        elif _is_binary(data):
+            self._skip("binary")
+        else:
+            self._look_through(place, _text(data))
+        return self._bytes < MAX_SEARCH_BYTES
+
+    def notes(self) -> List[str]:
+        """Say what was left out."""
+        notes = [f"{count} files {why}: not searched" for why, count in self._skipped.items()]
+        if self._bytes >= MAX_SEARCH_BYTES:
+            notes.append(f"ended after {MAX_SEARCH_BYTES} bytes; name a folder or a pattern")
+        return notes
+
+    def _look_through(self, place: str, text: str) -> None:
+        for number, line in enumerate(text.split("\n"), 1):
+            at = (line.lower() if self._lower else line).find(self._wanted)
+            if at >= 0:
+                start = max(0, at - _LONGEST_HIT // 2)
+                hit = f"{place}:{number}: {line[start:start + _LONGEST_HIT].strip()}"
+                self.hits.append(hit)
+                self.size += len(hit) + 1
+
+    def _skip(self, why: str) -> None:
+        self._skipped[why] = self._skipped.get(why, 0) + 1
+
+
+def _is_binary(data: bytes) -> bool:
+    return b"\0" in data[:_SNIFFED]
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8-sig", "replace").replace("\r\n", "\n")
+
+
+def _about(found: Found) -> str:
+    if found.kind == FILE:
+        return f"{found.size} bytes"
+    return "(a link: not followed)" if found.kind == LINK else "(no file: not read)"
+
+
+def _cut(line: str, room: int) -> str:
+    return line.encode("utf-8")[:room].decode("utf-8", "ignore")
+
+
+def _with_notes(text: str, notes: List[str]) -> str:
+    told = f"[{'; '.join(notes)}]" if notes else ""
+    return f"{text}\n{told}" if text and told else text or told

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: MIT
+"""The configuration: loaded once, a frozen value, and what is made from it.
+
+In: a file, variables, overrides. Out: a ``Client``, ``Limits``, a ``RetryPolicy``,
+``AgentLimits``, the provider's profile; ``explain`` tells each value's origin. Refused with
+``INVALID_CONFIG`` when loaded: everything that cannot be. A key is in no repr and no row.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import Any, Dict, List, Mapping, Optional, Union
+
+from ..agent import AgentLimits
+from ..client import Client
+from ..limits import Limits
+from ..providers import PROFILES, ProviderProfile
+from ..retry import RetryPolicy
+from .choice import Choice
+from .explain import Explained, iter_rows
+from .ini import read_file, refused
+from .layers import (
+    CONFIG_VARIABLE, Layer, environment_layer, file_layer, override_layer, own_providers,
+)
+from .settings import AGENT, LIMITS, MAIN, RETRY
+
+Path = Union[str, "os.PathLike[str]"]
+
+_PASSED = ("app", "verify", "cert", "pool_size")  # to the client, as they are
+
+
+class Config:
+    """Settings from a file, the environment and the caller; made by ``load``."""
+
+    def __init__(self, choice: Choice, file: Optional[str]) -> None:
+        choice.check()
+        self._choice = choice
+        self._file = file
+
+    @classmethod
+    def load(
+        cls,
+        file: Optional[Path] = None,
+        env: Optional[Mapping[str, str]] = os.environ,
+        overrides: Optional[Mapping[str, Any]] = None,
+    ) -> Config:
+        """Load a configuration: defaults < file < environment < overrides.
+
+        Args:
+            file: an INI-style file; by default the one ``STREAMCORE_CONFIG`` names, if any.
+                A key, a header that carries one, and a URL with a password may stand in it
+                only when nobody but the owner can access it (mode 0600; not looked at on
+                Windows, which has other means).
+            env: where ``STREAMCORE_`` variables and the providers' own are looked up, the
+                key again at every call; None reads no environment at all.
+            overrides: values by name, such as ``model``, ``limits.idle_timeout`` or
+                ``provider.ollama.base_url``; as text, or as the value itself. None gives
+                nothing, but for a clock, which it turns off.
+        Raises:
+            LlmError: ``INVALID_CONFIG`` naming file and line, variable or override, and the key.
+        """
+        if file is None and env is not None:
+            file = env.get(CONFIG_VARIABLE) or None
+        layers: List[Layer] = []
+        known = list(PROFILES)
+        if file is not None:
+            layers.append(file_layer(read_file(file)))
+            known += own_providers(layers)
+        if env is not None:
+            layers.append(environment_layer(env, known))
+        if overrides:
+            layers.append(override_layer(overrides, known))
+        return cls(Choice(tuple(layers), env), None if file is None else os.fsdecode(file))
+
+    @property
+    def model(self) -> Optional[str]:
+        """The model's name, or None."""
+        found = self._choice.bound("model")
+        return str(found[0][1].value) if found else None
+
+    @property
+    def provider(self) -> str:
+        """The provider's name."""
+        return str(self._choice.provider.value)
+
+    def over(self, overrides: Mapping[str, Any]) -> Config:
+        """Return this configuration with more overrides over it; arguments as in ``load``."""
+        choice = self._choice
+        known = [*PROFILES, *own_providers(choice.layers)]
+        layers = (*choice.layers, override_layer(overrides, known))
+        return Config(Choice(layers, choice.environ), self._file)
+
+    def profile(self) -> ProviderProfile:
+        """Return the provider's profile, with the bends of this configuration and its key."""
+        profile, key = self._choice.profile(), self._choice.key()
+        if not key.named:
+            return profile
+        return replace(profile, key_env=key.variables, key_required=True)
+
+    def limits(self) -> Limits:
+        """Return the limits that are given; the others stay those of the provider."""
+        return Limits(**self._values(LIMITS))
+
+    def retry(self) -> Optional[RetryPolicy]:
+        """Return the retry policy; None where nothing of it is given: one request."""
+        values = self._values(RETRY)
+        return RetryPolicy(**values) if values else None
+
+    def agent_limits(self) -> AgentLimits:
+        """Return the caps of an agent."""
+        return AgentLimits(**self._values(AGENT))
+
+    def client(self, **overrides: Any) -> Client:
+        """Return a client.
+
+        Args:
+            overrides: arguments of ``Client`` over the configuration's; ``provider`` by name.
+                Its ``limits`` and ``headers`` are laid over these here, one by one.
+        Raises:
+            LlmError: ``INVALID_CONFIG`` where no model is given.
+            ValueError, TypeError: as ``Client``.
+        """
+        provider = overrides.pop("provider", None)
+        if provider is not None:
+            if not isinstance(provider, str):
+                raise TypeError("provider is a name here; give a profile to Client itself")
+            return self.over({"provider": provider}).client(**overrides)
+        arguments = {**self._arguments(), **overrides}
+        if arguments["model"] is None:
+            raise refused("no model is named: set model in the file's [streamcore], or "
+                          f"STREAMCORE_MODEL, or pass one ({self.provider})")
+        if overrides.get("limits") is not None:
+            arguments["limits"] = overrides["limits"].over(self.limits())
+        arguments["headers"] = _merged(self._headers(), overrides.get("headers"))
+        client = Client(arguments.pop("model"), provider=self.profile(), **arguments)
+        client.adapter.configure(environ=self._choice.environ)
+        return client
+
+    def explain(self) -> List[Explained]:
+        """Return each setting's value and origin, secrets masked."""
+        return list(iter_rows(self._choice))
+
+    def __repr__(self) -> str:
+        place = f" from {self._file}" if self._file else ""
+        return f"<Config {self.model or 'no model'} at {self.provider}{place}>"
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a configuration may hold a key, and is not pickled")
+
+    def _values(self, section: str) -> Dict[str, Any]:
+        return {key: given.value for key, given in self._choice.fields(section).items()}
+
+    def _headers(self) -> Dict[str, str]:
+        return {name: given.value for name, given in self._choice.headers().items()}
+
+    def _arguments(self) -> Dict[str, Any]:
+        main = self._values(MAIN)
+        proxy = main.get("proxy")
+        arguments = {
+            "model": self.model,
+            "base_url": self._choice.base_url().value,
+            "api_key": self._choice.key().literal,
+            "limits": self.limits(),
+            "retry": self.retry(),
+            "proxies": None if proxy is None else {"http": proxy, "https": proxy},
+        }
+        arguments.update((name, main[name]) for name in _PASSED if name in main)
+        return arguments
+
+
+def _merged(ours: Mapping[str, str], theirs: Optional[Mapping[str, str]]) -> Dict[str, str]:
+    """Return both; a caller's header replaces ours whatever the case of its name."""
+    given = dict(theirs or {})
+    names = {name.lower() for name in given if isinstance(name, str)}
+    return {**{name: value for name, value in ours.items() if name.lower() not in names}, **given}

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: MIT
+"""Which settings there are, how each is read and what it is checked by.
+
+In: nothing; this is the table. Out: ``SETTINGS`` by section and key. A setting that is a field
+of ``Limits``, ``RetryPolicy``, ``AgentLimits`` or ``DialectOptions`` is checked by making one
+with this field alone, so that a range is written down once. The meanings: design.md §7, §8.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from typing import Any, Callable, Dict, List, NamedTuple, Tuple
+
+from ..agent import AgentLimits
+from ..dialects.options import DialectOptions
+from ..limits import Limits
+from ..providers import ProviderProfile
+from ..retry import RetryPolicy
+from .values import (
+    Read, read_clock, read_count, read_flag, read_headers, read_number, read_seconds, read_size,
+    read_text, read_verify, read_words,
+)
+
+MAIN, PROVIDER, LIMITS, RETRY, AGENT = "streamcore", "provider", "limits", "retry", "agent"
+
+BOUND = ("model", "base_url", "api_key", "api_key_env", "headers")
+"""What belongs to one provider, in ``[streamcore]`` too."""
+
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_ANY_PROFILE = ProviderProfile(name="any")
+_POLICY_KINDS: Dict[str, Read] = {
+    "mode": read_text, "max_retries": read_count, "retryable_codes": read_words,
+    "multiplier": read_number, "jitter": read_number,
+}
+_OPTION_KINDS: Dict[str, Read] = {
+    "stream_options": read_flag, "images": read_flag, "think_tags": read_flag,
+    "context_window": read_count,
+}
+
+
+class Setting(NamedTuple):
+    """One setting; ``read`` and then ``check`` raise what is wrong with a value."""
+
+    section: str
+    key: str
+    read: Read
+    check: Callable[[Any], Any]
+
+
+def check_model(value: str) -> None:
+    """Refuse a name no model can have."""
+    if not value.isprintable():
+        raise ValueError("a model's name is printable, and in one line")
+
+
+def check_address(value: str) -> None:
+    """Refuse what is no http(s) base URL. Raises: ``LlmError``, which shows no secret."""
+    _ANY_PROFILE.url(value)
+
+
+def check_variables(names: Tuple[str, ...]) -> None:
+    """Refuse what names no variable, the key itself for one; it is not shown."""
+    if not all(_VARIABLE.fullmatch(name) for name in names):
+        raise ValueError("names of environment variables are wanted, not the key itself")
+
+
+def _check_key(value: str) -> None:
+    if not re.fullmatch(r"[!-~]+", value):
+        raise ValueError("a key is visible ASCII without blanks inside")
+
+
+def _check_app(value: str) -> None:
+    if not all(" " <= letter <= "~" for letter in value):
+        raise ValueError("it travels in a header, which carries printable ASCII only")
+
+
+def _check_pool_size(value: int) -> None:
+    if value < 1:
+        raise ValueError(f"it must be 1 or more: {value}")
+
+
+def _check_window(value: int) -> None:
+    if value < 1:
+        raise ValueError(f"a context window is 1 token or more, not {value}")
+
+
+def _pass(value: Any) -> None:
+    """Everything that could be read will do."""
+
+
+def _of_fields(
+    section: str, owner: Callable[..., Any], kind: Callable[[str], Read]
+) -> List[Setting]:
+    def setting(name: str) -> Setting:
+        return Setting(section, name, kind(name), lambda value: owner(**{name: value}))
+
+    made: Any = owner
+    return [setting(field.name) for field in fields(made)]
+
+
+def _limit_kind(name: str) -> Read:
+    if name.endswith("_timeout"):
+        return read_clock
+    return read_size if name.endswith("_bytes") else read_count
+
+
+def _options() -> List[Setting]:
+    made = _of_fields(PROVIDER, DialectOptions, lambda name: _OPTION_KINDS.get(name, read_text))
+    return [one._replace(check=_check_window) if one.key == "context_window" else one
+            for one in made]
+
+
+_ADDRESS_AND_KEY: Dict[str, Tuple[Read, Callable[[Any], Any]]] = {
+    "model": (read_text, check_model),
+    "base_url": (read_text, check_address),
+    "api_key": (read_text, _check_key),
+    "api_key_env": (read_words, check_variables),
+    "headers": (read_headers, _pass),
+}
+_TABLE: List[Setting] = [
+    Setting(MAIN, "provider", read_text, _pass),
+    *(Setting(MAIN, key, *how) for key, how in _ADDRESS_AND_KEY.items()),
+    Setting(MAIN, "app", read_text, _check_app),
+    Setting(MAIN, "proxy", read_text, check_address),
+    Setting(MAIN, "verify", read_verify, _pass),
+    Setting(MAIN, "cert", read_text, _pass),
+    Setting(MAIN, "pool_size", read_count, _check_pool_size),
+    *(Setting(PROVIDER, key, *how) for key, how in _ADDRESS_AND_KEY.items()),
+    Setting(PROVIDER, "like", read_text, _pass),
+    *_options(),
+    *_of_fields(LIMITS, Limits, _limit_kind),
+    *_of_fields(RETRY, RetryPolicy, lambda name: _POLICY_KINDS.get(name, read_seconds)),
+    *_of_fields(AGENT, AgentLimits, _limit_kind),
+]
+
+SETTINGS: Dict[str, Dict[str, Setting]] = {
+    section: {one.key: one for one in _TABLE if one.section == section}
+    for section in (MAIN, PROVIDER, LIMITS, RETRY, AGENT)
+}
+"""Every setting by section and key, in the order ``explain`` tells them."""
+
+OPTION_KEYS: Tuple[str, ...] = tuple(field.name for field in fields(DialectOptions))
+"""The settings of a provider that bend the dialect."""

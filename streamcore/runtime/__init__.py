@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: MIT
+"""The provider-neutral runtime: a call is resolved, frozen, recorded, dispatched once.
+
+``registry``: which adapter answers for which route. ``prepared``: one call, frozen,
+dispatched once. ``running``: attempts of a call under a retry policy, and their record.
+"""
+
+from __future__ import annotations
+
+from .prepared import Middleware, PreparedCall
+from .registry import AdapterHandle, LlmRuntime
+from .running import NO_RETRY, RunningCall
+
+__all__ = [
+    "NO_RETRY", "AdapterHandle", "LlmRuntime", "Middleware", "PreparedCall", "RunningCall",
+]

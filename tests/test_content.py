@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: MIT
+"""Text as providers cut and wrap it: growing text, lists of parts, opaque details."""
+
+from __future__ import annotations
+
+import random
+import time
+from typing import Any, List
+
+import pytest
+
+from streamcore.dialects.chat_completions.content import (
+    GrowingText, OpaqueDetails, read_content, read_details,
+)
+from streamcore.errors import LlmError
+
+
+def mended(text: str) -> str:
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def grown(*deltas: str) -> List[str]:
+    text = GrowingText(0)
+    shown = [text.add(delta) for delta in deltas] + [text.finish()]
+    assert "".join(shown) == text.joined()
+    return shown
+
+
+@pytest.mark.parametrize("deltas, shown", [
+    (["a", "b"], ["a", "b", ""]),
+    (["😀"], ["😀", ""]),
+    (["a\ud83d", "\ude00b"], ["a", "😀b", ""]),
+    (["\ud83d", "\ude00"], ["", "😀", ""]),
+    (["\ud83d"], ["", "\ufffd"]),
+    (["\ud83d", "a"], ["", "\ufffda", ""]),
+    (["\ud83d", "\ud83d", "\ude00"], ["", "\ufffd", "😀", ""]),
+    (["\ude00", "a"], ["\ufffd", "a", ""]),
+    (["a\ud83d\ude00b"], ["a😀b", ""]),
+    (["a\ud83db"], ["a\ufffdb", ""]),
+])
+def test_half_characters_wait_for_their_other_half(deltas: List[str], shown: List[str]) -> None:
+    """They are joined before anything is shown; one that stays alone becomes U+FFFD."""
+    assert grown(*deltas) == shown
+
+
+def test_any_cut_of_any_text_shows_the_same() -> None:
+    """Thousands of texts of halves and wholes, in every number of deltas."""
+    for seed in range(3000):
+        chance = random.Random(seed)
+        text = "".join(chance.choice("ab\ud83d\ude00é日😀\udbff\udc00") for _ in range(8))
+        marks = sorted(chance.randint(0, len(text)) for _ in range(3))
+        deltas = [text[a:b] for a, b in zip([0, *marks], [*marks, len(text)]) if text[a:b]]
+        assert "".join(grown(*deltas)) == mended(text), (seed, deltas)
+
+
+def test_text_that_is_not_kept_is_still_mended() -> None:
+    """A call's arguments are kept elsewhere."""
+    text = GrowingText(3, keep=False)
+    assert [text.add("\ud83d"), text.add("\ude00"), text.joined(), text.index] == ["", "😀", "", 3]
+
+
+@pytest.mark.parametrize("parts, expected", [
+    ([{"type": "text", "text": "a"}], [("text", "a")]),
+    ([{"type": "output_text", "text": "a"}, {"text": "b"}, "c"],
+     [("text", "a"), ("text", "b"), ("text", "c")]),
+    ([{"type": "text", "text": {"text": "a"}}], [("text", "a")]),
+    ([{"type": "text", "text": ""}, {"type": "text"}, {"type": "text", "text": None}], []),
+    ([None, ""], []),
+    ([{"type": "thinking", "thinking": "h"}], [("reasoning", "h")]),
+    ([{"type": "thinking", "thinking": [{"type": "text", "text": "h"}, "m"]}],
+     [("reasoning", "hm")]),
+    ([{"type": "reasoning", "text": "h"}], [("reasoning", "h")]),
+    ([{"type": "reasoning", "summary": [{"text": "h"}]}], [("reasoning", "h")]),
+    ([{"type": "thinking", "closed": True}], []),
+    ([{"type": "image_url", "image_url": {}}, {"type": 5}, {}], [("unknown", "")] * 3),
+])
+def test_parts_are_read_by_their_kind(parts: List[Any], expected: Any) -> None:
+    """Text and reasoning are told apart, unknown kinds only counted."""
+    assert list(read_content(parts)) == expected
+
+
+@pytest.mark.parametrize("parts", [
+    [5], [True], [["text"]], [{"type": "text", "text": 5}], [{"type": "thinking", "thinking": [5]}],
+])
+def test_part_of_a_wrong_shape_is_malformed(parts: List[Any]) -> None:
+    """Never str() of a list."""
+    with pytest.raises(LlmError) as caught:
+        list(read_content(parts))
+    assert caught.value.code == "MALFORMED_RESPONSE"
+
+
+def test_details_give_their_texts_and_stay_as_they_are() -> None:
+    """Readable texts out, every item kept for the way back, fragments of one item joined."""
+    opaque = OpaqueDetails()
+    assert read_details([{"type": "reasoning.text", "text": "a", "index": 0}], opaque) == ["a"]
+    assert read_details(
+        [{"type": "reasoning.text", "text": "b", "index": 0, "signature": "s"}], opaque) == ["b"]
+    assert read_details([{"type": "reasoning.encrypted", "data": "x", "index": 0}], opaque) == []
+    assert read_details([{"type": "reasoning.summary", "summary": "c", "index": 1}, 5, None],
+                        opaque) == ["c"]
+    opaque.keep("reasoning_opaque", "o")
+    assert opaque.extras() == {"reasoning_opaque": "o", "reasoning_details": [
+        {"type": "reasoning.text", "text": "ab", "index": 0, "signature": "s"},
+        {"type": "reasoning.encrypted", "data": "x", "index": 0},
+        {"type": "reasoning.summary", "summary": "c", "index": 1},
+    ]}
+
+
+def test_details_without_anything_are_none() -> None:
+    """And what is no list is malformed."""
+    assert OpaqueDetails().extras() is None
+    with pytest.raises(LlmError):
+        read_details({"text": "a"}, OpaqueDetails())
+
+
+def test_details_hold_no_half_characters() -> None:
+    """Halves are joined over fragments; a lone one is replaced, in keys too."""
+    opaque = OpaqueDetails()
+    read_details([{"type": "t", "text": "\ud83d"}], opaque)
+    read_details([{"type": "t", "text": "\ude00"}, {"\ud83d": "\ud83d"}], opaque)
+    assert opaque.extras() == {"reasoning_details": [
+        {"type": "t", "text": "😀"}, {"\ufffd": "\ufffd"}]}
+
+
+def test_many_fragments_of_details_are_linear() -> None:
+    """100 000 fragments of one item."""
+    opaque = OpaqueDetails()
+    start = time.perf_counter()
+    for _ in range(100_000):
+        read_details([{"type": "reasoning.text", "text": "abcdefgh", "index": 0}], opaque)
+    extras: Any = opaque.extras()
+    assert len(extras["reasoning_details"][0]["text"]) == 800_000
+    assert time.perf_counter() - start < 10
