@@ -251,7 +251,7 @@ def failure_from_payload(
     request_id = request_id or signs.request_id
     return Failure(
         code,
-        _message(words, secrets),
+        _message(words, secrets) or "the provider sent an error that says nothing",
         is_retryable(code),
         signs.status,
         signs.retry_after,

@@ -12,7 +12,7 @@ yielded that was not proven.
 from __future__ import annotations
 
 from itertools import chain
-from typing import Callable, Dict, Iterable, Iterator, List, Optional, Protocol, Tuple
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Protocol, Tuple
 
 from .chunks import StreamChunk
 from .dialects import make_decoder
@@ -53,6 +53,7 @@ def parse_stream(
     limits: Optional[Limits] = None,
     diagnostics: Optional[Dict[str, int]] = None,
     raw_events: Optional[List[SseEvent]] = None,
+    json_loads: Optional[Callable[[str], Any]] = None,
 ) -> Iterator[StreamChunk]:
     """Read one answer's body and yield its chunks as they come.
 
@@ -65,13 +66,15 @@ def parse_stream(
         diagnostics: counters by name of what was skipped, repaired or dropped,
             written to.
         raw_events: a list that every event is appended to, for debugging.
+        json_loads: a faster parser of payloads, such as ``orjson.loads``; what it
+            refuses is read again strictly. Tool arguments are always read by ours.
     Raises:
         LlmError: while iterating, for every failure; ``partial`` has what had arrived.
         ValueError: at once, for an unknown dialect or done marker.
     """
     resolved = resolve_limits(limits)
     options = DialectOptions(done_marker=done_marker)
-    decoder = make_decoder(dialect, options, resolved, diagnostics)
+    decoder = make_decoder(dialect, options, resolved, diagnostics, json_loads)
     return iter_chunks(byte_pieces, decoder, resolved, raw_events=raw_events)
 
 

@@ -89,17 +89,26 @@ class ToolCallAssembler:
         if extras:
             call.extras.update(extras)
         if arguments:
-            size = call.size + (
-                len(arguments)
-                if arguments.isascii()
-                else len(arguments.encode("utf-8", "surrogatepass"))
+            self.extend(index, arguments)
+
+    def extend(self, index: int, arguments: str) -> None:
+        """Take more arguments of a call that is there already.
+
+        Raises:
+            LlmError: ``MALFORMED_TOOL_CALL`` before the limit is passed.
+        """
+        call = self._calls[index]
+        size = call.size + (
+            len(arguments)
+            if arguments.isascii()
+            else len(arguments.encode("utf-8", "surrogatepass"))
+        )
+        if size > self._max_bytes:
+            raise self._fail(
+                index, f"its arguments pass max_tool_argument_bytes ({self._max_bytes} bytes)"
             )
-            if size > self._max_bytes:
-                raise self._fail(
-                    index, f"its arguments pass max_tool_argument_bytes ({self._max_bytes} bytes)"
-                )
-            call.size = size
-            call.pieces.append(arguments)
+        call.size = size
+        call.pieces.append(arguments)
 
     def finish(self) -> List[ToolCall]:
         """Parse every call, strictly, and return them in opening order.

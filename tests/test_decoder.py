@@ -350,3 +350,41 @@ def test_many_events_are_linear(frames: List[bytes]) -> None:
     start = D(call(0, None, "f", '{"x":"')) if b"tool_calls" in frames[0] else b""
     outcome = quick(lambda: run([start + D({"content": "t"}), b"".join(frames), DONE]))
     assert outcome.code in (None, "MALFORMED_TOOL_CALL")
+
+
+@pytest.mark.parametrize("word", ["null", "None", " none "])
+def test_null_written_as_text_is_no_finish_word(word: str) -> None:
+    """A server that turns everything into text has not ended the answer with every frame."""
+    outcome = run(D({"content": "a"}) + F(word) + D({"content": "b"}) + F("stop") + DONE)
+    assert outcome.answer is not None and outcome.answer.text == "ab"
+
+
+@pytest.mark.parametrize("name,data", [("ping", "ping"), ("end", "end of stream"), ("x", "1")])
+def test_named_event_of_plain_words_is_skipped(name: str, data: str) -> None:
+    """A gateway's own notes are counted and no fault; a broken payload still is one."""
+    note = f"event: {name}\ndata: {data}\n\n".encode()
+    outcome = run(D({"content": "a"}) + note + F("stop") + DONE)
+    assert outcome.answer is not None and outcome.answer.text == "a"
+    assert outcome.diagnostics == {"named_event_skipped": 1}
+    broken = f"event: {name}\ndata: {{\"choices\n\n".encode()
+    assert run(D({"content": "a"}) + broken + F("stop") + DONE).code == "MALFORMED_RESPONSE"
+    assert run(D({"content": "a"}) + f"data: {data}\n\n".encode()).code == "MALFORMED_RESPONSE"
+
+
+def test_payload_parser_may_be_handed_in() -> None:
+    """What it refuses is read again strictly; what it reads is taken."""
+    from streamcore.pipeline import parse_stream
+
+    asked: List[str] = []
+
+    def loads(text: str) -> Any:
+        asked.append(text)
+        if "strict" in text:
+            raise ValueError("not by me")
+        return json.loads(text)
+
+    body = [D({"content": "a"}), D({"content": "strict"}), F("stop"), DONE]
+    texts = [c.text for c in parse_stream(body, json_loads=loads) if c.type == "text-delta"]
+    assert texts == ["a", "strict"] and len(asked) == 4
+    with pytest.raises(LlmError, match="NaN"):
+        list(parse_stream([b'data: {"a": NaN, "strict": 1}\n\n'], json_loads=loads))

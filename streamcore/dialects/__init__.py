@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Mapping, Optional
+from typing import Any, Callable, Dict, Mapping, Optional
 
 from ..calls import LlmRequest
 from ..limits import ResolvedLimits
@@ -23,6 +23,7 @@ def make_decoder(
     options: Optional[DialectOptions] = None,
     limits: Optional[ResolvedLimits] = None,
     diagnostics: Optional[Dict[str, int]] = None,
+    json_loads: Optional[Callable[[str], Any]] = None,
 ) -> ChatCompletionsDecoder:
     """Make the machine that reads one answer in ``dialect``.
 
@@ -31,7 +32,7 @@ def make_decoder(
     """
     if dialect not in _DECODERS:
         raise ValueError(f"dialect is one of {', '.join(DIALECTS)}, not {dialect!r}")
-    return _DECODERS[dialect](options, limits, diagnostics)
+    return _DECODERS[dialect](options, limits, diagnostics, json_loads)
 
 
 def write_body(

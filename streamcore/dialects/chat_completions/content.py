@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
-from ...errors import LlmError
 from ...strictjson import mend_surrogates, mend_text
+from .shapes import malformed
 
 
 class GrowingText:
@@ -106,7 +106,7 @@ def read_details(details: Any, opaque: OpaqueDetails) -> List[str]:
         LlmError: ``MALFORMED_RESPONSE`` for a wrong shape.
     """
     if not isinstance(details, list):
-        raise _malformed(f"reasoning_details is a {type(details).__name__}")
+        raise malformed(f"reasoning_details is a {type(details).__name__}")
     texts: List[str] = []
     for item in details:
         if not isinstance(item, dict):
@@ -130,7 +130,7 @@ def read_content(parts: List[Any]) -> Iterator[Tuple[str, str]]:
         elif part is None:
             continue
         elif not isinstance(part, dict):
-            raise _malformed(f"a content part is a {type(part).__name__}")
+            raise malformed(f"a content part is a {type(part).__name__}")
         kind = part.get("type")
         if kind in ("text", "output_text") or (kind is None and "text" in part):
             text = _texts(part.get("text"))
@@ -156,8 +156,4 @@ def _texts(value: Any) -> str:
         return _texts(value.get("text"))
     if isinstance(value, list):
         return "".join([_texts(item) for item in value])
-    raise _malformed(f"a content part's text is a {type(value).__name__}")
-
-
-def _malformed(reason: str) -> LlmError:
-    return LlmError(reason, "MALFORMED_RESPONSE", phase="body")
+    raise malformed(f"a content part's text is a {type(value).__name__}")

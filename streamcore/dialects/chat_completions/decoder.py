@@ -10,7 +10,7 @@ each stands where it is decided.
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
 
 from ... import failures, strictjson
 from ...chunks import (
@@ -21,39 +21,32 @@ from ...chunks import (
     ReasoningDelta,
     StreamChunk,
     TextDelta,
-    ToolCallDelta,
     UsageChunk,
 )
-from ...errors import CODES, LlmError, Partial
+from ...errors import LlmError, Partial
 from ...limits import ResolvedLimits, resolve_limits
-from ...messages import REASONING_FIELDS, Block, ReasoningBlock, TextBlock, ToolCall
+from ...messages import REASONING_FIELDS, Block, ReasoningBlock, TextBlock
 from ...sse import SseEnd, SseEvent
 from ...toolcalls import ToolCallAssembler
 from ..options import DialectOptions
+from .call_reader import CallReader
 from .content import GrowingText, OpaqueDetails, read_content, read_details
-from .placing import Placement, read_arguments, read_index
+from .ending import FINISH_WORDS, closed_error, empty_error, finish_error, no_call_error
+from .shapes import malformed, shown, string
 from .think_tags import ThinkTags
 from .usage_report import read_usage
 
-# Finish words by what they mean, in lower case; every other word is an error of that name.
-_STOP_WORDS = ("stop", "eos", "eos_token", "end_turn", "stop_sequence")
-_FINISH_WORDS = {
-    **dict.fromkeys(_STOP_WORDS, "stop"),
-    **dict.fromkeys(("tool_calls", "function_call"), "tool-calls"),
-    **dict.fromkeys(("length", "max_tokens"), "max-tokens"),
-}
 _CAUTION = {"stop": 0, "tool-calls": 1, "max-tokens": 2, "error": 3}  # of several, the highest wins
-_OWN_WORDS = ("CONTENT_FILTER", "INSUFFICIENT_SYSTEM_RESOURCE")  # codes that are finish words too
+
+_NO_WORD = ("", "null", "none")  # null, as servers write it that turn everything into text
 
 # One reused decoder, called on str: it skips json.loads' look for an encoding and for blanks,
 # 0.8 µs of 1.9 an event; whatever it does not read to the end goes through strictjson.
 _raw_decode = strictjson.DECODER.raw_decode
 _LONG = 2 * strictjson.MAX_DEPTH  # no shorter text nests too deeply
 
-_FRAGMENT_FIELDS = frozenset(("index", "id", "type", "function"))  # read here; all else is opaque
-_FUNCTION_FIELDS = frozenset(("name", "arguments"))
-
 Chunks = List[StreamChunk]
+JsonLoads = Callable[[str], Any]
 
 
 class ChatCompletionsDecoder:
@@ -64,6 +57,9 @@ class ChatCompletionsDecoder:
         limits: ``max_tool_calls`` and ``max_tool_argument_bytes`` count here.
         diagnostics: counters by name of what was skipped, repaired or dropped;
             the caller's dict is written to.
+        json_loads: a faster parser of one JSON text, such as orjson's. What it
+            refuses with ``ValueError`` is read again strictly, so it may be stricter
+            than ours; where it is laxer (large integers as floats, say), that stays.
     ``done`` turns true when the finish chunk was returned.
     """
 
@@ -72,17 +68,21 @@ class ChatCompletionsDecoder:
         options: Optional[DialectOptions] = None,
         limits: Optional[ResolvedLimits] = None,
         diagnostics: Optional[Dict[str, int]] = None,
+        json_loads: Optional[JsonLoads] = None,
     ) -> None:
         limits = limits or resolve_limits()
         self.done = False
         self.diagnostics = {} if diagnostics is None else diagnostics
+        self._decode = _raw_decode if json_loads is None else _whole(json_loads)
         self._options = options or DialectOptions()
         self._text: Optional[GrowingText] = None
         self._reasoning: Optional[GrowingText] = None
         self._reasoning_field = "reasoning_content"
-        self._calls: Dict[int, _OpenCall] = {}  # by their number
-        self._placement = Placement()
-        self._assembler = ToolCallAssembler(limits.max_tool_calls, limits.max_tool_argument_bytes)
+        self._calls = CallReader(
+            ToolCallAssembler(limits.max_tool_calls, limits.max_tool_argument_bytes),
+            self._open,
+            self._count,
+        )
         self._blocks = 0  # blocks opened so far: the next one's index
         self._think = ThinkTags() if self._options.think_tags else None
         self._details = OpaqueDetails()
@@ -106,21 +106,30 @@ class ChatCompletionsDecoder:
         if event.event == "error" and data:
             raise self._named_error(data)
         try:
-            payload, stop = _raw_decode(data)
+            payload, stop = self._decode(data)
         except (ValueError, RecursionError):
             stop = -1
         if stop != len(data):
             marker = data.strip()
             if marker == "[DONE]":
                 return self._end()
-            if not marker:
+            if not marker or self._is_note(event):
                 return []
             payload = _strict_payload(marker)
         elif stop > _LONG and strictjson.is_too_deep(data, payload):
-            raise _malformed(f"a payload is nested too deeply: {_shown(data)}")
+            raise malformed(f"a payload is nested too deeply: {shown(data)}")
         if type(payload) is not dict:
-            raise _malformed(f"a payload is no JSON object: {_shown(data)}")
+            if self._is_note(event):
+                return []
+            raise malformed(f"a payload is no JSON object: {shown(data)}")
         return self._payload(payload)
+
+    def _is_note(self, event: SseEvent) -> bool:
+        """Say whether an event of another name holds plain words: a gateway's own keep-alive."""
+        note = event.event != "message" and event.data.lstrip()[:1] not in ("{", "[")
+        if note:
+            self._count("named_event_skipped")
+        return note
 
     def finish(self, end: SseEnd) -> Chunks:
         """Say that the body ended; return the last chunks where the end is proven.
@@ -135,7 +144,7 @@ class ChatCompletionsDecoder:
             if clean or end.data.strip() == "[DONE]":
                 self._count("done_marker_missing" if clean else "done_marker_unterminated")
                 return self._end()
-        raise self._closed(end)
+        raise closed_error(end, self._word, self._options.done_marker)
 
     def document(self, text: str) -> Chunks:
         """Read a whole JSON document sent in a stream's place: an error, or a completion.
@@ -149,7 +158,7 @@ class ChatCompletionsDecoder:
             raise self._provider_error(found, payload)
         choices = payload.get("choices")
         if not isinstance(choices, list) or not choices or not _has_message(choices):
-            raise _malformed(f"a JSON document that is no completion: {_shown(text)}")
+            raise malformed(f"a JSON document that is no completion: {shown(text)}")
         self._count("json_document")
         chunks = self._payload(payload)
         return chunks + self._end()
@@ -178,21 +187,21 @@ class ChatCompletionsDecoder:
             self._note_identity(payload)
         if not choices:
             if choices is not None and type(choices) is not list:
-                raise _malformed(f"choices is a {type(choices).__name__}")
+                raise malformed(f"choices is a {type(choices).__name__}")
             if not usage:
                 self._count("payload_without_choices")
             return []
         if type(choices) is not list:
-            raise _malformed(f"choices is a {type(choices).__name__}")
+            raise malformed(f"choices is a {type(choices).__name__}")
         if len(choices) > 1:
-            raise _malformed("a frame holds more than one choice: a second answer")
+            raise malformed("a frame holds more than one choice: a second answer")
         return self._one_choice(choices[0], payload)
 
     def _one_choice(self, choice: Any, payload: Dict[str, Any]) -> Chunks:
         if type(choice) is not dict:
             if choice is None:
                 return []
-            raise _malformed(f"a choice is a {type(choice).__name__}")
+            raise malformed(f"a choice is a {type(choice).__name__}")
         if choice.get("error") is not None:
             found = failures.find_error(payload)
             if found is not None:
@@ -204,13 +213,13 @@ class ChatCompletionsDecoder:
         if word:
             self._note_finish(word)
         elif word is not None and word != "":
-            raise _malformed(f"a finish_reason is a {type(word).__name__}")
+            raise malformed(f"a finish_reason is a {type(word).__name__}")
         if "usage" in choice and not payload.get("usage"):
             self._note_usage(choice["usage"])
         delta = choice.get("delta")
         if type(delta) is not dict:
             if delta is not None:
-                raise _malformed(f"a delta is a {type(delta).__name__}")
+                raise malformed(f"a delta is a {type(delta).__name__}")
             return self._stand_in(choice)
         if not delta:
             return []
@@ -233,15 +242,15 @@ class ChatCompletionsDecoder:
         if len(delta) > 1 or content is None:
             refusal = delta.get("refusal")
             if refusal is not None and refusal != "":
-                self._add_text(chunks, _string(refusal, "refusal"))
+                self._add_text(chunks, string(refusal, "refusal"))
             calls = delta.get("tool_calls")
             if calls:
-                self._add_calls(chunks, calls)
+                self._calls.add(chunks, calls)
             elif calls is not None and type(calls) is not list:
-                raise _malformed(f"tool_calls is a {type(calls).__name__}")
+                raise malformed(f"tool_calls is a {type(calls).__name__}")
             call = delta.get("function_call")
             if call is not None and (type(call) is not dict or any(call.values())):
-                self._add_calls(chunks, [{"function": call}])
+                self._calls.add(chunks, [{"function": call}])
         return chunks
 
     def _stand_in(self, choice: Dict[str, Any]) -> Chunks:
@@ -249,7 +258,7 @@ class ChatCompletionsDecoder:
         if message is None or self._delta_seen:
             return []
         if type(message) is not dict:
-            raise _malformed(f"a message is a {type(message).__name__}")
+            raise malformed(f"a message is a {type(message).__name__}")
         self._count("message_in_place_of_delta")
         return self._delta(message)
 
@@ -284,7 +293,7 @@ class ChatCompletionsDecoder:
             text = delta.get(field)
             if text is None or text == "":
                 continue
-            text = _string(text, field)
+            text = string(text, field)
             if told:  # the same reasoning under a second name
                 continue
             if self._reasoning is None:
@@ -302,7 +311,7 @@ class ChatCompletionsDecoder:
 
     def _add_parts(self, chunks: Chunks, content: Any) -> None:
         if type(content) is not list:
-            raise _malformed(f"content is a {type(content).__name__}")
+            raise malformed(f"content is a {type(content).__name__}")
         for kind, text in read_content(content):
             if kind == "text":
                 self._add_content(chunks, text)
@@ -310,66 +319,6 @@ class ChatCompletionsDecoder:
                 self._add_thought(chunks, text)
             else:
                 self._count("content_part_unknown")
-
-    # -- tool calls ----------------------------------------------------------------------
-
-    def _add_calls(self, chunks: Chunks, fragments: Any) -> None:
-        if type(fragments) is not list:
-            raise _malformed(f"tool_calls is a {type(fragments).__name__}")
-        for fragment in fragments:
-            if type(fragment) is dict:
-                self._add_fragment(chunks, fragment)
-            elif fragment is not None:
-                raise _malformed(f"a tool call is a {type(fragment).__name__}")
-
-    def _add_fragment(self, chunks: Chunks, fragment: Dict[str, Any]) -> None:
-        function = fragment.get("function")
-        if function is None:
-            function = {}
-        elif type(function) is not dict:
-            raise _malformed(f"a tool call's function is a {type(function).__name__}")
-        sent_id = fragment.get("id")
-        if type(sent_id) is not str:
-            if sent_id is not None:
-                self._count("tool_call_id_odd")
-            sent_id = ""
-        sent_id = strictjson.mend_text(sent_id)
-        name = function.get("name")
-        name = "" if name is None else strictjson.mend_text(_string(name, "a tool's name"))
-        if name.isspace():
-            name = ""
-        arguments = function.get("arguments")
-        if arguments is None:
-            arguments = ""
-        elif type(arguments) is not str and type(arguments) is not dict:
-            raise _malformed(f"a call's arguments are a {type(arguments).__name__}")
-        # Blank arguments say nothing, so beside a repeated name they open no further call.
-        says = bool(arguments.strip()) if isinstance(arguments, str) else True
-        place = self._placement.place(read_index(fragment.get("index")), sent_id, name, says)
-        call = self._calls.get(place.number)
-        text = ""
-        if arguments or type(arguments) is dict:
-            text = read_arguments(place, arguments, bool(name), sent_id)
-            if not text:
-                self._count("tool_call_arguments_repeated")
-        if name and call is not None and call.name_told and name != place.name:
-            self._count("tool_call_name_changed")
-        extras = None
-        if fragment.keys() - _FRAGMENT_FIELDS or function.keys() - _FUNCTION_FIELDS:
-            extras = _call_extras(fragment, function)
-        self._assembler.add(place.number, place.id, place.name, text, extras)
-        if call is None:
-            call = self._calls[place.number] = _OpenCall(self._open(chunks, "tool-call"))
-        if text:
-            place.note(text)
-            text = call.arguments.add(text)
-        new_id = new_name = None
-        if place.id and not call.id_told:
-            call.id_told, new_id = True, place.id
-        if place.name and not call.name_told:
-            call.name_told, new_name = True, place.name
-        if text or new_id or new_name:
-            chunks.append(ToolCallDelta(call.index, new_id, new_name, text))
 
     # -- what is noted beside ------------------------------------------------------------
 
@@ -400,23 +349,23 @@ class ChatCompletionsDecoder:
         if type(index) is str and index.isdecimal():
             index = int(index[:9])
         if type(index) is not int:
-            raise _malformed(f"a choice index is a {type(index).__name__}")
+            raise malformed(f"a choice index is a {type(index).__name__}")
         if self._choice is not None and index != self._choice:
             if index < self._choice or self._finish is not None:
-                raise _malformed(f"choice {index} after choice {self._choice}: a second answer")
+                raise malformed(f"choice {index} after choice {self._choice}: a second answer")
             self._count("choice_index_grew")
         self._choice = index
 
     def _note_finish(self, word: Any) -> None:
-        word = _string(word, "a finish_reason").strip()
-        meaning = _FINISH_WORDS.get(word.lower(), "error")
-        if not word:
+        word = string(word, "a finish_reason").strip()
+        if word.lower() in _NO_WORD:
             return
+        meaning = FINISH_WORDS.get(word.lower(), "error")
         if self._finish is None or _CAUTION[meaning] > _CAUTION[self._finish]:
             self._finish, self._word = meaning, word
 
-    def _count(self, name: str) -> None:
-        self.diagnostics[name] = self.diagnostics.get(name, 0) + 1
+    def _count(self, name: str, times: int = 1) -> None:
+        self.diagnostics[name] = self.diagnostics.get(name, 0) + times
 
     # -- the end -------------------------------------------------------------------------
 
@@ -428,19 +377,18 @@ class ChatCompletionsDecoder:
             self._count("finish_reason_missing")
         kind = self._finish or "stop"
         if kind == "error":
-            raise self._finish_error(self._word or "")
+            raise finish_error(self._word or "")
         calls = self._finished_calls(kind)
         if calls:
             kind = "tool-calls" if kind == "stop" else kind
         elif kind == "tool-calls":
-            raise LlmError(
-                "the answer ended with tool calls and has none", "MALFORMED_TOOL_CALL", phase="body"
-            )
+            raise no_call_error()
         usage = read_usage(self._usage) if self._usage is not None else None
-        blocks = self._whole_blocks(calls)
+        blocks = self._whole_texts() + calls
         if kind == "stop" and not blocks:
-            raise self._empty(usage.billed_input_tokens if usage else None)
-        chunks.extend(BlockEnd(index, block) for index, block in blocks)
+            raise empty_error(usage, self._options.context_window)
+        for index, block in sorted(blocks, key=lambda pair: pair[0]):
+            chunks.append(BlockEnd(index, block))
         if usage is not None:
             chunks.append(UsageChunk(usage))
         word = None if self._word is None else strictjson.mend_text(self._word)
@@ -458,30 +406,23 @@ class ChatCompletionsDecoder:
             if block and text:
                 self._count("surrogate_half_alone")
                 chunks.append(kind(block.index, text))
-        for call in self._calls.values():
-            text = call.arguments.finish()
-            if text:
-                self._count("surrogate_half_alone")
-                chunks.append(ToolCallDelta(call.index, None, None, text))
+        self._calls.flush(chunks)
 
-    def _finished_calls(self, kind: str) -> List[ToolCall]:
-        if not self._calls:
-            return []
+    def _finished_calls(self, kind: str) -> List[Tuple[int, Block]]:
         if kind == "max-tokens":  # the cap may have cut a call where it looks whole
-            dropped = self.diagnostics.get("tool_calls_dropped", 0) + len(self._calls)
-            self.diagnostics["tool_calls_dropped"] = dropped
+            if len(self._calls):
+                self._count("tool_calls_dropped", len(self._calls))
             return []
-        return self._assembler.finish()
+        return self._calls.finish()
 
-    def _whole_blocks(self, calls: List[ToolCall]) -> List[Tuple[int, Block]]:
+    def _whole_texts(self) -> List[Tuple[int, Block]]:
         blocks: List[Tuple[int, Block]] = []
         if self._text:
             blocks.append((self._text.index, TextBlock(self._text.joined())))
         if self._reasoning:
             reasoning = ReasoningBlock(self._reasoning.joined(), self._reasoning_field)
             blocks.append((self._reasoning.index, reasoning))
-        blocks += zip([call.index for call in self._calls.values()], calls)
-        return sorted(blocks, key=lambda pair: pair[0])
+        return blocks
 
     # -- failures ------------------------------------------------------------------------
 
@@ -500,60 +441,18 @@ class ChatCompletionsDecoder:
     def _provider_error(self, error: Any, payload: Optional[Mapping[str, Any]]) -> LlmError:
         return LlmError.from_failure(failures.failure_from_payload(error, payload))
 
-    def _finish_error(self, word: str) -> LlmError:
-        word = " ".join(strictjson.mend_text(word).split())[:64]
-        code = word.upper()
-        shown = f"the provider ended the answer with finish_reason {word!r}"
-        if code == "MODEL_CONTEXT_WINDOW_EXCEEDED":
-            code = "CONTEXT_WINDOW_EXCEEDED"
-        elif code == "ERROR" or code.startswith("HTTP_"):
-            code = "SERVER"
-        elif code in CODES and code not in _OWN_WORDS:
-            code = "SERVER"
-        return LlmError(shown, code, phase="body")
 
-    def _empty(self, billed_input: Optional[int]) -> LlmError:
-        window = self._options.context_window
-        if window is not None and billed_input is not None and billed_input >= window:
-            return LlmError(
-                f"no answer, and {billed_input} input tokens fill the window of {window}",
-                "CONTEXT_WINDOW_EXCEEDED",
-                phase="body",
-            )
-        return LlmError("the answer ended well and holds nothing", "EMPTY_RESPONSE", phase="body")
-
-    def _closed(self, end: SseEnd) -> LlmError:
-        said = "the stream ended before [DONE]"
-        if self._finish is not None:
-            said += f", after the finish word {strictjson.mend_text(self._word or '')[:40]!r}"
-            if self._options.done_marker == "required" and not end.truncated:
-                said += " (for a provider that never sends [DONE], set done_marker='optional')"
-        if end.tail:
-            said += f"; it breaks off with {end.tail[-120:]!r}"
-        if end.strays:
-            said += f"; lines that were no event: {' | '.join(end.strays)[:200]!r}"
-        return LlmError(said, "STREAM_CLOSED", phase="body")
-
-
-class _OpenCall:
-    """What was told of a call so far."""
-
-    __slots__ = ("index", "id_told", "name_told", "arguments")
-
-    def __init__(self, index: int) -> None:
-        self.index = index
-        self.id_told = False
-        self.name_told = False
-        self.arguments = GrowingText(index, keep=False)
+def _whole(json_loads: JsonLoads) -> Callable[[str], Tuple[Any, int]]:
+    return lambda text: (json_loads(text), len(text))
 
 
 def _strict_payload(text: str) -> Dict[str, Any]:
     try:
         payload = strictjson.loads(text)
     except ValueError as bad:
-        raise _malformed(f"a payload is not JSON ({bad}): {_shown(text)}") from None
+        raise malformed(f"a payload is not JSON ({bad}): {shown(text)}") from None
     if type(payload) is not dict:
-        raise _malformed(f"a payload is no JSON object: {_shown(text)}")
+        raise malformed(f"a payload is no JSON object: {shown(text)}")
     return payload
 
 
@@ -562,38 +461,3 @@ def _has_message(choices: List[Any]) -> bool:
         isinstance(choice, dict) and (choice.get("message") or choice.get("delta"))
         for choice in choices
     )
-
-
-def _call_extras(
-    fragment: Dict[str, Any], function: Dict[str, Any]
-) -> Optional[Dict[str, Any]]:
-    """The fields of a fragment that only its provider can read, such as thought signatures."""
-    if fragment.get("arguments") and not function:  # kept as opaque, they would be lost unseen
-        raise _malformed("a tool call's arguments stand beside its function, not in it")
-    extras = {
-        key: value
-        for key, value in fragment.items()
-        if key not in _FRAGMENT_FIELDS and value is not None
-    }
-    inner = {
-        key: value
-        for key, value in function.items()
-        if key not in _FUNCTION_FIELDS and value is not None
-    }
-    if inner:
-        extras["function"] = inner
-    return extras or None
-
-
-def _string(value: Any, what: str) -> str:
-    if type(value) is not str:
-        raise _malformed(f"{what} is a {type(value).__name__}")
-    return value
-
-
-def _shown(text: str) -> str:
-    return repr(strictjson.mend_text(text[:120]))
-
-
-def _malformed(reason: str) -> LlmError:
-    return LlmError(reason, "MALFORMED_RESPONSE", phase="body")

@@ -127,7 +127,7 @@ class Placement:
         self._by_index: Dict[int, List[PlacedCall]] = {}  # opened there; the last touched is last
         self._by_id: Dict[str, PlacedCall] = {}  # by the id as sent; the latest call that had it
         self._taken: Set[str] = set()  # ids given out
-        self._last: Optional[PlacedCall] = None  # the call last touched
+        self.last: Optional[PlacedCall] = None  # the call last touched, whoever says so
         self._count = 0
 
     def place(
@@ -146,7 +146,7 @@ class Placement:
             self._name(call, id)
         if name and not call.name:
             call.name = name
-        self._last = call
+        self.last = call
         return call
 
     def _place_numbered(
@@ -178,7 +178,7 @@ class Placement:
     def _place_unnumbered(self, id: str, name: str) -> PlacedCall:
         if id:
             return self._by_id.get(id) or self._open(id)
-        last = self._last
+        last = self.last
         if name:  # the name of the call at hand, again, continues it while it is not whole
             if last is not None and last.name == name and not last.is_whole():
                 return last
@@ -235,10 +235,15 @@ def _repeats(call: PlacedCall, arguments: Any, text: str, is_object: bool) -> bo
     if not call.is_whole():
         return False
     if is_object:
-        return bool(call.whole.value() == arguments)
+        # Compared as text: Python holds 1 and true for equal, JSON does not.
+        return _canonical(call.whole.value()) == _canonical(arguments)
     there = "".join(call.whole.text)
     call.whole.text = [there]
     return there == text
+
+
+def _canonical(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)
 
 
 def _fail(reason: str) -> LlmError:

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: MIT
+"""The tool calls of one answer: a provider's fragments in, deltas and whole calls out.
+
+Each fragment is taken apart, given its call (``placing``) and handed to the
+``ToolCallAssembler``, which alone decides at the end what can be trusted. Refused:
+wrong types (``MALFORMED_RESPONSE``), fragments without a sure place and calls over
+a limit (``MALFORMED_TOOL_CALL``).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, List, Optional, Tuple
+
+from ...chunks import StreamChunk, ToolCallDelta
+from ...messages import Block
+from ...strictjson import mend_text
+from ...toolcalls import ToolCallAssembler
+from .content import GrowingText
+from .placing import PlacedCall, Placement, read_arguments, read_index
+from .shapes import malformed, string
+
+_FRAGMENT_FIELDS = frozenset(("index", "id", "type", "function"))  # read here; all else is opaque
+_FUNCTION_FIELDS = frozenset(("name", "arguments"))
+
+Chunks = List[StreamChunk]
+
+
+class _OpenCall:
+    """One call: its place, its block, and what was told of it so far."""
+
+    __slots__ = ("place", "index", "id_told", "name_told", "arguments")
+
+    def __init__(self, place: PlacedCall, index: int) -> None:
+        self.place = place
+        self.index = index
+        self.id_told = False
+        self.name_told = False
+        self.arguments = GrowingText(index, keep=False)
+
+
+class CallReader:
+    """Reads the fragments of one answer.
+
+    Args:
+        assembler: joins them, holds the limits, and parses at the end.
+        open_block: opens a block of a type in a list of chunks; gives its index.
+        count: counts what was skipped or dropped, by name.
+    """
+
+    def __init__(
+        self,
+        assembler: ToolCallAssembler,
+        open_block: Callable[[Chunks, str], int],
+        count: Callable[[str], None],
+    ) -> None:
+        self._assembler = assembler
+        self._open_block = open_block
+        self._count = count
+        self._placement = Placement()
+        self._calls: Dict[int, _OpenCall] = {}  # by their number, in opening order
+        self._touched: Dict[int, _OpenCall] = {}  # by a provider's index, the last touched there
+
+    def __len__(self) -> int:
+        return len(self._calls)
+
+    def add(self, chunks: Chunks, fragments: Any) -> None:
+        """Take the fragments of one delta and append their chunks.
+
+        Raises:
+            LlmError: for what has no sure place, a wrong type, or passes a limit.
+        """
+        if type(fragments) is not list:
+            raise malformed(f"tool_calls is a {type(fragments).__name__}")
+        for fragment in fragments:
+            if type(fragment) is dict:
+                if len(fragment) != 2 or not self._continue(chunks, fragment):
+                    self._add(chunks, fragment)
+            elif fragment is not None:
+                raise malformed(f"a tool call is a {type(fragment).__name__}")
+
+    def _continue(self, chunks: Chunks, fragment: Dict[str, Any]) -> bool:
+        # Nearly every fragment of a long call is an index and more text for the call last
+        # touched there. _add gives the same for it at twice the cost (1.9 µs to 0.9);
+        # test_call_reader holds both against each other.
+        index, function = fragment.get("index"), fragment.get("function")
+        if type(index) is not int or type(function) is not dict or len(function) != 1:
+            return False
+        call, text = self._touched.get(index), function.get("arguments")
+        if call is None or type(text) is not str or not text or text[0] == "{":
+            return False  # "{" may begin a repetition of the whole object
+        place = call.place
+        self._placement.last = place
+        self._assembler.extend(place.number, text)
+        place.note(text)
+        text = call.arguments.add(text)
+        if text:
+            chunks.append(ToolCallDelta(call.index, None, None, text))
+        return True
+
+    def _add(self, chunks: Chunks, fragment: Dict[str, Any]) -> None:
+        function, sent_id, name, arguments = self._take_apart(fragment)
+        index = read_index(fragment.get("index"))
+        # Blank arguments say nothing, so beside a repeated name they open no further call.
+        says = bool(arguments.strip()) if isinstance(arguments, str) else True
+        place = self._placement.place(index, sent_id, name, says)
+        text = ""
+        if says or arguments:
+            text = read_arguments(place, arguments, bool(name), sent_id)
+            if not text:
+                self._count("tool_call_arguments_repeated")
+        extras = None
+        if fragment.keys() - _FRAGMENT_FIELDS or function.keys() - _FUNCTION_FIELDS:
+            extras = _extras(fragment, function)
+        self._assembler.add(place.number, place.id, place.name, text, extras)
+        call = self._calls.get(place.number)
+        if call is None:
+            block = self._open_block(chunks, "tool-call")
+            call = self._calls[place.number] = _OpenCall(place, block)
+        elif name and call.name_told and name != place.name:
+            self._count("tool_call_name_changed")
+        if index is not None:
+            self._touched[index] = call
+        self._tell(chunks, call, text)
+
+    def _take_apart(self, fragment: Dict[str, Any]) -> Tuple[Dict[str, Any], str, str, Any]:
+        """Return a fragment's function, id, name and arguments, each of its right type."""
+        function = fragment.get("function")
+        if function is None:
+            function = {}
+        elif type(function) is not dict:
+            raise malformed(f"a tool call's function is a {type(function).__name__}")
+        sent_id = fragment.get("id")
+        if type(sent_id) is not str:
+            if sent_id is not None:
+                self._count("tool_call_id_odd")
+            sent_id = ""
+        name = function.get("name")
+        name = "" if name is None else mend_text(string(name, "a tool's name"))
+        arguments = function.get("arguments")
+        if arguments is None:
+            arguments = ""
+        elif type(arguments) is not str and type(arguments) is not dict:
+            raise malformed(f"a call's arguments are a {type(arguments).__name__}")
+        return function, mend_text(sent_id), "" if name.isspace() else name, arguments
+
+    def _tell(self, chunks: Chunks, call: _OpenCall, text: str) -> None:
+        place = call.place
+        if text:
+            place.note(text)
+            text = call.arguments.add(text)
+        new_id = new_name = None
+        if place.id and not call.id_told:
+            call.id_told, new_id = True, place.id
+        if place.name and not call.name_told:
+            call.name_told, new_name = True, place.name
+        if text or new_id or new_name:
+            chunks.append(ToolCallDelta(call.index, new_id, new_name, text))
+
+    def flush(self, chunks: Chunks) -> None:
+        """Give out the halves of characters that were held back."""
+        for call in self._calls.values():
+            text = call.arguments.finish()
+            if text:
+                self._count("surrogate_half_alone")
+                chunks.append(ToolCallDelta(call.index, None, None, text))
+
+    def finish(self) -> List[Tuple[int, Block]]:
+        """Return the whole calls with their blocks' indexes, in opening order.
+
+        Raises:
+            LlmError: ``MALFORMED_TOOL_CALL`` when one of them cannot be trusted.
+        """
+        indexes = [call.index for call in self._calls.values()]
+        return list(zip(indexes, self._assembler.finish()))
+
+
+def _extras(fragment: Dict[str, Any], function: Dict[str, Any]) -> Optional[Dict[str, Any]]:
+    """The fields of a fragment that only its provider can read, such as thought signatures."""
+    if fragment.get("arguments") and not function:  # kept as opaque, they would be lost unseen
+        raise malformed("a tool call's arguments stand beside its function, not in it")
+    extras = {
+        key: value
+        for key, value in fragment.items()
+        if key not in _FRAGMENT_FIELDS and value is not None
+    }
+    inner = {
+        key: value
+        for key, value in function.items()
+        if key not in _FUNCTION_FIELDS and value is not None
+    }
+    if inner:
+        extras["function"] = inner
+    return extras or None
