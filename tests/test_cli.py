@@ -563,7 +563,7 @@ def test_demo_shows_all_three_parts() -> None:
     """The demo streams an answer, shows its message, and shows a cut one refused."""
     result = run("demo")
     assert (result.code, result.err) == (0, "")
-    whole, message, cut = re.split(r"^\d\. ", result.out, flags=re.M)[1:]
+    whole, message, cut = re.split(r"^\d\. ", result.out, flags=re.M)[1:4]
     assert "[reasoning] " in whole and whole.count("[forming list_files") > 2
     assert re.search(r'call +list_files \{"folder": ".", "hidden": false\} \(id call_1\)', message)
     assert "STREAM_CLOSED: " in cut and "call_1" not in cut

@@ -530,7 +530,7 @@ def test_client_of_another_provider(written: Write) -> None:
     """``client(provider=…)`` takes that provider's section."""
     name = written("[streamcore]\nprovider = openai\nmodel = gpt\n[provider ollama]\nmodel = q\n")
     config = Config.load(name, None)
-    made = config.client(provider="ollama")
+    made = config.client(provider="ollama", limits=None, headers=None, api_key=None)
     assert (made.model, made.provider) == ("q", "ollama")
     with pytest.raises(TypeError):
         config.client(provider=get_profile("ollama"))

@@ -19,9 +19,8 @@ from streamcore.agent import AgentLimits
 from streamcore.cli.folder import (
     FILE, FOLDER, HAS_OPENAT, LINK, MAX_ENTRIES, OTHER, Folder, split_path,
 )
-from streamcore.cli.folder_tools import (
-    MAX_FILE_BYTES, MAX_NAMES, MAX_SEARCH_BYTES, FolderTools,
-)
+from streamcore.cli.folder_tools import FolderTools
+from streamcore.cli.folder_walk import MAX_FILE_BYTES, MAX_NAMES, MAX_SEARCH_BYTES
 from streamcore.tools import ToolError, ToolRegistry
 
 posix = pytest.mark.skipif(os.name != "posix", reason="links, FIFOs and devices as POSIX has them")

@@ -23,8 +23,10 @@ from ..client import Client
 from ..config import Config
 from ..errors import LlmError, error_chain
 from ..loopback import LoopbackServer, load_script
+from ..retry import RetryRecord
 from ..session import Session
-from ..tools import Tool, ToolRegistry
+from ..tools import ToolRegistry
+from .agent_plan import show_plan
 from .agent_view import View
 from .arguments import require_requests
 from .chat import _prompt as read_prompt
@@ -122,17 +124,19 @@ def run(args: Namespace, terminal: Terminal) -> int:
         tools = _tools(args, config, held)
         system = args.system or (None if args.no_folder else SYSTEM)
         if args.dry_run:
-            _show_plan(args, config, tools, system, terminal)
+            show_plan(args, config, tools, system, terminal)
             return PROVEN
         require_requests()
         prompt = read_prompt(args.prompt, terminal)
         try:
-            client = _client(args, config, held)
+            client = _client(args, config, terminal, held)
             session = held.enter_context(Session.open(args.session)) if args.session else None
             if session is not None:
                 _note_session(session, args.session, terminal)
             return _take_turn(args, config, client, tools, system, session, prompt, terminal)
         except LlmError as error:
+            if error.code == "INVALID_CONFIG":  # no model is named
+                raise Usage(str(error)) from error
             note_failure(terminal, error)
             return FAILED
         except (ValueError, TypeError) as error:  # wrong values, checked before any I/O
@@ -174,9 +178,14 @@ def _code(result: AgentResult, terminal: Terminal) -> int:
     return FAILED
 
 
-def _client(args: Namespace, config: Config, held: ExitStack) -> Client:
+def _client(args: Namespace, config: Config, terminal: Terminal, held: ExitStack) -> Client:
+    def on_retry(record: RetryRecord) -> None:
+        if terminal.watched:
+            terminal.note(f"attempt {record.attempt} failed, the next one in {record.delay:.1f} s: "
+                          f"{record.failure.code}: {record.failure.message}")
+
     if not args.script:
-        return held.enter_context(config.client())
+        return held.enter_context(config.client(on_retry=on_retry))
     try:
         server = held.enter_context(LoopbackServer(load_script(args.script)))
     except (OSError, ValueError, RecursionError) as error:
@@ -184,7 +193,7 @@ def _client(args: Namespace, config: Config, held: ExitStack) -> Client:
     # a proxy of the environment would be asked for 127.0.0.1 too
     return held.enter_context(config.client(
         model=config.model or "scripted", base_url=server.base_url, api_key=_NO_KEY,
-        proxies={"no_proxy": "127.0.0.1"},
+        proxies={"no_proxy": "127.0.0.1"}, on_retry=on_retry,
     ))
 
 
@@ -236,35 +245,3 @@ def _note_session(session: Session, name: str, terminal: Terminal) -> None:
                       "bytes was dropped")
     if terminal.watched:
         terminal.note(f"[session] {name}: {len(session.derive_messages())} messages so far")
-
-
-def _show_plan(
-    args: Namespace, config: Config, tools: ToolRegistry, system: Any, terminal: Terminal
-) -> None:
-    where = args.script and "a scripted provider on 127.0.0.1"
-    terminal.line(f"model: {config.model or '(not set)'} at {where or config.provider}")
-    if args.session:
-        state = "continued" if os.path.exists(args.session) else "made"
-        terminal.line(f"session: {args.session}, to be {state}")
-    terminal.line(f"\nsystem prompt:\n{system or '(none)'}\n\ntools:")
-    for tool in tools:
-        terminal.line(f"  {_tool_line(tool, args.yes)}")
-        terminal.line(f"      {tool.description.strip().partition(chr(10))[0]}")
-    if not len(tools):
-        terminal.line("  (none)")
-    terminal.line("\nlimits:")
-    for row in config.explain():
-        if row.setting.partition(".")[0] in ("agent", "limits", "retry"):
-            terminal.line(f"  {row.setting:<34} {row.value:<24} {row.origin}")
-
-
-def _tool_line(tool: Tool, allowed: bool) -> str:
-    required = tool.parameters.get("required", ())
-    names = [name if name in required else f"[{name}]"
-             for name in tool.parameters.get("properties", {})]
-    marks = []
-    if tool.mutating:
-        marks.append("changes things: " + ("allowed by --yes" if allowed else "refused"))
-    if tool.isolate:
-        marks.append("in a process of its own" + (f", {tool.timeout:g} s" if tool.timeout else ""))
-    return f"{tool.name}({', '.join(names)})" + (f"  [{'; '.join(marks)}]" if marks else "")

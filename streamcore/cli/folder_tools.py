@@ -11,23 +11,14 @@ from __future__ import annotations
 
 import threading
 from fnmatch import fnmatchcase
-from typing import Dict, Iterator, List, Optional, Tuple
+from typing import Iterator, List, Optional
 
 from ..strictjson import mend_text
 from ..tools import Tool, ToolError, tool
 from .folder import FILE, FOLDER, LINK, Folder, Found
+from .folder_walk import MAX_FILE_BYTES, Search, Walk, is_binary, read_as_text
 
-MAX_FILE_BYTES = 4 * 1024 * 1024
-"""Bytes of one file that are ever read."""
-MAX_SEARCH_BYTES = 64 * 1024 * 1024
-"""Bytes of all files that one search reads."""
-MAX_NAMES = 5000
-"""Names that one call looks at."""
-
-_MAX_DEPTH = 40  # folders within folders
 _MARK_ROOM = 200  # bytes kept free for the words about what was left out
-_LONGEST_HIT = 240  # characters shown of a line that was found
-_SNIFFED = 8192  # bytes in which a NUL makes a file binary
 
 
 class FolderTools:
@@ -59,11 +50,11 @@ class FolderTools:
             raise ToolError("lines count from 1")
         with self._folder.file(path) as file:
             data = file.read(MAX_FILE_BYTES + 1)
-        if _is_binary(data):
+        if is_binary(data):
             more = "more than " if len(data) > MAX_FILE_BYTES else ""
             size = min(len(data), MAX_FILE_BYTES)
             return f"[{path} is a binary file of {more}{size} bytes; it is not shown]"
-        lines = _text(data[:MAX_FILE_BYTES]).split("\n")
+        lines = read_as_text(data[:MAX_FILE_BYTES]).split("\n")
         if lines[-1] == "":
             lines.pop()
         notes = []
@@ -83,7 +74,7 @@ class FolderTools:
             hidden: names that begin with a dot too.
         """
         shown: List[str] = []
-        walk = _Walk(self._folder, hidden)
+        walk = Walk(self._folder, hidden)
         for place, found in walk.iter(path, recursive):
             if found.kind == FOLDER:
                 if pattern == "*":
@@ -115,8 +106,8 @@ class FolderTools:
         if not text.strip("\r\n") or "\n" in text:
             raise ToolError("a text within one line is wanted")
         wanted = text.lower() if ignore_case else text
-        search = _Search(self._folder, wanted, ignore_case)
-        walk = _Walk(self._folder, hidden)
+        search = Search(self._folder, wanted, ignore_case)
+        walk = Walk(self._folder, hidden)
         for place in self._searched(walk, path, pattern):
             if (cancel is not None and cancel.is_set()) or not search.take(place):
                 break
@@ -125,7 +116,7 @@ class FolderTools:
         notes = search.notes() + walk.notes()
         return self._capped(search.hits, notes or ([] if search.hits else ["not found"]))
 
-    def _searched(self, walk: _Walk, path: str, pattern: str) -> Iterator[str]:
+    def _searched(self, walk: Walk, path: str, pattern: str) -> Iterator[str]:
         if self._folder.kind(path) == FILE:
             yield path
             return
@@ -164,103 +155,6 @@ class FolderTools:
                 break
             kept.append(line)
         return _with_notes("\n".join(kept), notes)
-
-
-class _Walk:
-    """Goes through a folder, in the order of names, and counts what it passed over."""
-
-    def __init__(self, folder: Folder, hidden: bool) -> None:
-        self._folder = folder
-        self._hidden = hidden
-        self._names = 0
-        self._unread = 0
-
-    def iter(self, path: str, recursive: bool, depth: int = 0) -> Iterator[Tuple[str, Found]]:
-        """Yield each name with its path; links are told and never followed."""
-        start = "" if path in (".", "./") else path.rstrip("/") + "/"
-        try:
-            entries = self._folder.entries(path)
-        except ToolError:
-            if depth == 0:
-                raise
-            self._unread += 1
-            return
-        for found in entries:
-            if found.name.startswith(".") and not self._hidden:
-                continue
-            self._names += 1
-            if self._names > MAX_NAMES:
-                return
-            yield start + found.name, found
-            if recursive and found.kind == FOLDER:
-                if depth < _MAX_DEPTH:
-                    yield from self.iter(start + found.name, True, depth + 1)
-                else:
-                    self._unread += 1
-
-    def notes(self) -> List[str]:
-        """Say what was left out."""
-        notes = [f"{self._unread} folders could not be read"] if self._unread else []
-        if self._names > MAX_NAMES:
-            notes.append(f"only the first {MAX_NAMES} names were looked at; name a folder")
-        return notes
-
-
-class _Search:
-    """Looks for a text in one file after the other."""
-
-    def __init__(self, folder: Folder, wanted: str, ignore_case: bool) -> None:
-        self.hits: List[str] = []
-        self.size = 0  # characters of the hits
-        self._folder = folder
-        self._wanted = wanted
-        self._lower = ignore_case
-        self._bytes = 0
-        self._skipped: Dict[str, int] = {}
-
-    def take(self, place: str) -> bool:
-        """Search one file; say whether there is room for another."""
-        try:
-            with self._folder.file(place) as file:
-                data = file.read(MAX_FILE_BYTES + 1)
-        except (ToolError, OSError):
-            self._skip("could not be read")
-            return True
-        self._bytes += len(data)
-        if len(data) > MAX_FILE_BYTES:
-            self._skip("too large")
-        elif _is_binary(data):
-            self._skip("binary")
-        else:
-            self._look_through(place, _text(data))
-        return self._bytes < MAX_SEARCH_BYTES
-
-    def notes(self) -> List[str]:
-        """Say what was left out."""
-        notes = [f"{count} files {why}: not searched" for why, count in self._skipped.items()]
-        if self._bytes >= MAX_SEARCH_BYTES:
-            notes.append(f"ended after {MAX_SEARCH_BYTES} bytes; name a folder or a pattern")
-        return notes
-
-    def _look_through(self, place: str, text: str) -> None:
-        for number, line in enumerate(text.split("\n"), 1):
-            at = (line.lower() if self._lower else line).find(self._wanted)
-            if at >= 0:
-                start = max(0, at - _LONGEST_HIT // 2)
-                hit = f"{place}:{number}: {line[start:start + _LONGEST_HIT].strip()}"
-                self.hits.append(hit)
-                self.size += len(hit) + 1
-
-    def _skip(self, why: str) -> None:
-        self._skipped[why] = self._skipped.get(why, 0) + 1
-
-
-def _is_binary(data: bytes) -> bool:
-    return b"\0" in data[:_SNIFFED]
-
-
-def _text(data: bytes) -> str:
-    return data.decode("utf-8-sig", "replace").replace("\r\n", "\n")
 
 
 def _about(found: Found) -> str:

@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Tuple
 
 from ..client import DEFAULT_PROVIDER
-from ..errors import LlmError
 from ..providers import PROFILES, ProviderProfile, get_profile
 from .ini import refused
 from .layers import FILE, Given, Layer, own_providers, provider_section, setting_name
@@ -207,8 +206,9 @@ def _bent(profile: ProviderProfile, bends: Mapping[str, Any]) -> ProviderProfile
 
 
 def _unknown(name: str) -> str:
+    """Return the words for a name without a profile, those near it among them."""
     try:
         get_profile(name)
     except ValueError as error:
         return str(error)
-    raise LlmError(f"{name} is known", "INVALID_CONFIG")
+    return f"{name} has a profile"

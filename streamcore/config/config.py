@@ -115,8 +115,8 @@ class Config:
         """Return a client.
 
         Args:
-            overrides: arguments of ``Client`` over the configuration's; ``provider`` by name.
-                Its ``limits`` and ``headers`` are laid over these here, one by one.
+            overrides: arguments of ``Client`` over the configuration's; ``provider`` by name,
+                None gives nothing. ``limits`` and ``headers`` are laid over these one by one.
         Raises:
             LlmError: ``INVALID_CONFIG`` where no model is given.
             ValueError, TypeError: as ``Client``.
@@ -126,13 +126,14 @@ class Config:
             if not isinstance(provider, str):
                 raise TypeError("provider is a name here; give a profile to Client itself")
             return self.over({"provider": provider}).client(**overrides)
-        arguments = {**self._arguments(), **overrides}
+        given = {name: value for name, value in overrides.items() if value is not None}
+        arguments = {**self._arguments(), **given}
         if arguments["model"] is None:
             raise refused("no model is named: set model in the file's [streamcore], or "
                           f"STREAMCORE_MODEL, or pass one ({self.provider})")
-        if overrides.get("limits") is not None:
-            arguments["limits"] = overrides["limits"].over(self.limits())
-        arguments["headers"] = _merged(self._headers(), overrides.get("headers"))
+        if "limits" in given:
+            arguments["limits"] = given["limits"].over(self.limits())
+        arguments["headers"] = _merged(self._headers(), given.get("headers", {}))
         client = Client(arguments.pop("model"), provider=self.profile(), **arguments)
         client.adapter.configure(environ=self._choice.environ)
         return client
@@ -169,8 +170,8 @@ class Config:
         return arguments
 
 
-def _merged(ours: Mapping[str, str], theirs: Optional[Mapping[str, str]]) -> Dict[str, str]:
+def _merged(ours: Mapping[str, str], theirs: Mapping[str, str]) -> Dict[str, str]:
     """Return both; a caller's header replaces ours whatever the case of its name."""
-    given = dict(theirs or {})
-    names = {name.lower() for name in given if isinstance(name, str)}
-    return {**{name: value for name, value in ours.items() if name.lower() not in names}, **given}
+    names = {name.lower() for name in theirs if isinstance(name, str)}
+    kept = {name: value for name, value in ours.items() if name.lower() not in names}
+    return {**kept, **theirs}

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: MIT
+"""Going through a folder, and looking for a text in its files, with bounds on both.
+
+In: a ``Folder``. Out: names with their paths; lines that hold a text. Links are told and never
+followed; what was passed over is counted, and said in ``notes``. Bounded: names looked at,
+bytes read of one file and by one search, folders within folders.
+"""
+
+from __future__ import annotations
+
+from typing import Dict, Iterator, List, Tuple
+
+from ..tools import ToolError
+from .folder import FOLDER, Folder, Found
+
+MAX_FILE_BYTES = 4 * 1024 * 1024
+"""Bytes of one file that are ever read."""
+MAX_SEARCH_BYTES = 64 * 1024 * 1024
+"""Bytes of all files that one search reads."""
+MAX_NAMES = 5000
+"""Names that one call looks at."""
+
+_MAX_DEPTH = 40  # folders within folders
+_LONGEST_HIT = 240  # characters shown of a line that was found
+_SNIFFED = 8192  # bytes in which a NUL makes a file binary
+
+
+class Walk:
+    """Goes through a folder, in the order of names, and counts what it passed over."""
+
+    def __init__(self, folder: Folder, hidden: bool) -> None:
+        self._folder = folder
+        self._hidden = hidden
+        self._names = 0
+        self._unread = 0
+
+    def iter(self, path: str, recursive: bool, depth: int = 0) -> Iterator[Tuple[str, Found]]:
+        """Yield each name with its path; links are told and never followed."""
+        start = "" if path in (".", "./") else path.rstrip("/") + "/"
+        try:
+            entries = self._folder.entries(path)
+        except ToolError:
+            if depth == 0:
+                raise
+            self._unread += 1
+            return
+        for found in entries:
+            if found.name.startswith(".") and not self._hidden:
+                continue
+            self._names += 1
+            if self._names > MAX_NAMES:
+                return
+            yield start + found.name, found
+            if recursive and found.kind == FOLDER:
+                if depth < _MAX_DEPTH:
+                    yield from self.iter(start + found.name, True, depth + 1)
+                else:
+                    self._unread += 1
+
+    def notes(self) -> List[str]:
+        """Say what was left out."""
+        notes = [f"{self._unread} folders could not be read"] if self._unread else []
+        if self._names > MAX_NAMES:
+            notes.append(f"only the first {MAX_NAMES} names were looked at; name a folder")
+        return notes
+
+
+class Search:
+    """Looks for a text in one file after the other."""
+
+    def __init__(self, folder: Folder, wanted: str, ignore_case: bool) -> None:
+        self.hits: List[str] = []
+        self.size = 0  # characters of the hits
+        self._folder = folder
+        self._wanted = wanted
+        self._lower = ignore_case
+        self._bytes = 0
+        self._skipped: Dict[str, int] = {}
+
+    def take(self, place: str) -> bool:
+        """Search one file; say whether there is room for another."""
+        try:
+            with self._folder.file(place) as file:
+                data = file.read(MAX_FILE_BYTES + 1)
+        except (ToolError, OSError):
+            self._skip("could not be read")
+            return True
+        self._bytes += len(data)
+        if len(data) > MAX_FILE_BYTES:
+            self._skip("too large")
+        elif is_binary(data):
+            self._skip("binary")
+        else:
+            self._look_through(place, read_as_text(data))
+        return self._bytes < MAX_SEARCH_BYTES
+
+    def notes(self) -> List[str]:
+        """Say what was left out."""
+        notes = [f"{count} files {why}: not searched" for why, count in self._skipped.items()]
+        if self._bytes >= MAX_SEARCH_BYTES:
+            notes.append(f"ended after {MAX_SEARCH_BYTES} bytes; name a folder or a pattern")
+        return notes
+
+    def _look_through(self, place: str, text: str) -> None:
+        for number, line in enumerate(text.split("\n"), 1):
+            at = (line.lower() if self._lower else line).find(self._wanted)
+            if at >= 0:
+                start = max(0, at - _LONGEST_HIT // 2)
+                hit = f"{place}:{number}: {line[start:start + _LONGEST_HIT].strip()}"
+                self.hits.append(hit)
+                self.size += len(hit) + 1
+
+    def _skip(self, why: str) -> None:
+        self._skipped[why] = self._skipped.get(why, 0) + 1
+
+
+def is_binary(data: bytes) -> bool:
+    """Say whether these bytes of a file are no text."""
+    return b"\0" in data[:_SNIFFED]
+
+
+def read_as_text(data: bytes) -> str:
+    """Return bytes as text, whatever they are; line ends are line feeds."""
+    return data.decode("utf-8-sig", "replace").replace("\r\n", "\n")
