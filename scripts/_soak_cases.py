@@ -113,11 +113,14 @@ def good_cases(chance: random.Random) -> Iterator[Tuple[str, Case]]:
 
 
 def behind(name: str, whole: Dict[str, Any]) -> Dict[str, Any]:
-    """Return an answer that announces its length, and then says more than that."""
+    """Return an answer that announces its length, and then says more than that.
+
+    All in one write: what comes later, when the next request is out, is its answer to anyone.
+    """
     length = len(answer_bytes({"steps": [whole]}, prompt_of(name, 0, 0)))
     never = HEAD_OF_ANOTHER + answer_bytes({"steps": [{"answer": {"text": "never"}}]}).decode()
     return {"framing": "content-length", "headers": {"Content-Length": length},
-            "steps": [whole, {"raw": never}]}
+            "pieces": 65536, "steps": [whole, {"raw": never}]}
 
 
 def broken_cases() -> Iterator[Tuple[str, Case]]:

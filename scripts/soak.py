@@ -57,7 +57,7 @@ LATE = 5.0  # seconds a call may take, or be late, on a busy machine; 0.25 is pr
 HUNG = 120.0  # seconds after which a round that has not ended never will
 WARM = 12  # rounds until caches, and the pools of servers that are gone, are full
 FILLING = 512 * 1024  # bytes the memory may grow by until then
-FLAT = 96 * 1024  # bytes it may grow by afterwards, whatever the calls
+FLAT = 192 * 1024  # bytes it may grow by afterwards, whatever the calls
 FLAT_PER_CALL = 50  # bytes more for each call
 SHOWN = 5  # calls that went wrong and are shown in full
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import socket
+import weakref
 from typing import Any, Callable, Optional, TypeVar
 
 from .watch import SHORTEST_WAIT, SLICE, Watch
@@ -42,6 +43,11 @@ class WatchedSocket:
         self._files = 0  # open files made by makefile; the last one out closes
         self._closing = False
         self._pid = os.getpid()
+        if owned:
+            # A pool or a stream nobody closed, left in a reference cycle: the collector calls
+            # this before it finalises anything in the cycle, the socket included, which would
+            # warn. A __del__ here would come too late, after the socket's own.
+            weakref.finalize(self, sock.close).atexit = False
         sock.settimeout(SLICE)
 
     def recv(self, size: int) -> bytes:
@@ -141,10 +147,6 @@ class WatchedSocket:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._sock, name)
-
-    def __del__(self) -> None:
-        if getattr(self, "_owned", False):  # a pool that was never closed: no warning, no leak
-            self._sock.close()
 
 
 class SocketFile:
