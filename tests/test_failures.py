@@ -14,7 +14,15 @@ from streamcore.failures import (
     failure_from_answer,
     failure_from_payload,
     find_error,
+    request_id,
     retry_after_seconds,
+)
+from streamcore.failures.vocabulary import (
+    CODE_BY_NAME,
+    CODE_BY_STATUS,
+    NAMES_OF_CODE,
+    NAMES_OF_STATUS,
+    STATUS_BY_NAME,
 )
 
 CAPTURES = Path(__file__).resolve().parents[2] / "shared" / "captures"
@@ -111,6 +119,28 @@ def test_find_error_good_streams():
         for line in (CAPTURES / row["file"]).read_text("utf-8").split("\n"):
             if line.startswith("data: {"):
                 assert find_error(json.loads(line[6:])) is None, row["file"]
+
+
+# The tables.
+
+
+@pytest.mark.parametrize(
+    "table, by_name",
+    [(NAMES_OF_CODE, CODE_BY_NAME), (NAMES_OF_STATUS, STATUS_BY_NAME)],
+    ids=["codes", "statuses"],
+)
+def test_vocabulary_names_stand_once(table, by_name):
+    """A name is written as it is looked up, and stands for one thing in one table."""
+    names = " ".join(line for lines in table.values() for line in lines).split()
+    assert sorted(names) == sorted(by_name)
+    for name in names:
+        assert name.isascii() and name.isalnum() and name == name.lower()
+        assert not (name in CODE_BY_NAME and name in STATUS_BY_NAME)
+
+
+def test_vocabulary_codes_are_known():
+    """Every code the tables give is in the list of codes."""
+    assert {*NAMES_OF_CODE, *CODE_BY_STATUS.values()} <= set(CODES)
 
 
 # The table of design.md §6.
@@ -440,6 +470,21 @@ def test_quota_with_retry_after():
 def test_request_id_sources(headers, body, request_id):
     """The request id comes from the provider's header, its body, or the edge, in this order."""
     assert answer(500, body, headers).request_id == request_id
+
+
+@pytest.mark.parametrize(
+    "headers, found",
+    [
+        ({"X-Request-ID": " a ", "cf-ray": "z"}, "a"),
+        ({"Mistral-Correlation-Id": "b"}, "b"),
+        ({"CF-RAY": "z"}, "z"),
+        ({"x-request-id": "x" * 900}, "x" * 499 + "…"),
+        ({"content-type": "text/event-stream"}, None),
+    ],
+)
+def test_request_id_headers_alone(headers, found):
+    """Before a body is read, the headers alone give the id, short enough for a log."""
+    assert request_id(headers) == found
 
 
 NOW = 1_700_000_000.0

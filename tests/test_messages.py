@@ -409,6 +409,13 @@ def test_assistant_message_to_dict_keeps_reasoning_extras() -> None:
     }
 
 
+def test_assistant_message_to_dict_joins_reasoning() -> None:
+    """Reasoning in several blocks goes back under its field in one piece."""
+    blocks = (ReasoningBlock("r", "reasoning"), TextBlock("t"), ReasoningBlock("s", "reasoning"))
+    shown = AssistantMessage(content=blocks).to_dict()
+    assert shown == {"role": "assistant", "content": "t", "reasoning": "rs"}
+
+
 def test_assistant_message_is_a_value() -> None:
     """An answer compares by all it says, hashes and pickles."""
     fields = dict(finish="stop", usage=TokenUsage(1, 2), model="m", provider="p")

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: MIT
+"""Messages: what was said, by whom, in whole blocks.
+
+In: OpenAI-style message dicts, or blocks made by hand.
+Out: frozen ``Message`` values, and the same dicts again: ``from_dict`` then
+``to_dict`` loses nothing, fields unknown to us included (``extras``).
+Refused with ``ValueError`` or ``TypeError``: a shape no provider would read.
+``blocks``: the parts; ``message``: the whole; ``dicts``: both as OpenAI writes them.
+"""
+
+from __future__ import annotations
+
+from .blocks import (
+    Block,
+    Extras,
+    ImageBlock,
+    OpaqueBlock,
+    ReasoningBlock,
+    TextBlock,
+    ToolCall,
+    ToolResult,
+    block_from_dict,
+    parse_arguments,
+)
+from .dicts import REASONING_FIELDS
+from .message import AssistantMessage, Message
+
+__all__ = [
+    "REASONING_FIELDS", "AssistantMessage", "Block", "Extras", "ImageBlock", "Message",
+    "OpaqueBlock", "ReasoningBlock", "TextBlock", "ToolCall", "ToolResult", "block_from_dict",
+    "parse_arguments",
+]

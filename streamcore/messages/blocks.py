@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: MIT
+"""Blocks: the whole parts of a message, as values.
+
+In: text, names, ids; or a dict of the session log. Out: frozen blocks, equal when they
+say the same; ``to_dict`` then ``block_from_dict`` gives the block again.
+Refused: a dict of no known type (``ValueError``) or with wrong fields (``TypeError``);
+a call's arguments are text here, and judged when they are parsed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Dict, Mapping, Optional, Type, Union
+
+from .. import strictjson
+from ..frozen import FrozenDict, FrozenList, freeze, thaw
+
+Extras = Optional[FrozenDict]
+"""Fields unknown to us, by name: kept, and sent as they are."""
+
+
+class Block:
+    """One whole part of a message; ``type`` names its kind.
+
+    ``extras`` holds fields of the provider that only it can read; they go back
+    to it unchanged.
+    """
+
+    type: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        for name in ("extras", "content", "part"):
+            if hasattr(self, name):
+                object.__setattr__(self, name, freeze(getattr(self, name)))
+
+    def to_dict(self) -> Dict[str, Any]:
+        """Return the block as the session log keeps it; ``block_from_dict`` reads it."""
+        shown: Dict[str, Any] = {"type": self.type}
+        for item in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, item.name)
+            if value is not None:
+                shown[item.name] = thaw(value)
+        return shown
+
+
+@dataclass(frozen=True)
+class TextBlock(Block):
+    """Text for the reader."""
+
+    type: ClassVar[str] = "text"
+    text: str
+    extras: Extras = None
+
+
+@dataclass(frozen=True)
+class ReasoningBlock(Block):
+    """The model's reasoning; ``field`` is the name the provider sent it under."""
+
+    type: ClassVar[str] = "reasoning"
+    text: str
+    field: str = "reasoning_content"
+    extras: Extras = None
+
+
+@dataclass(frozen=True)
+class ToolCall(Block):
+    """A whole call of a tool; ``arguments`` is the raw JSON text the model wrote."""
+
+    type: ClassVar[str] = "tool-call"
+    id: str
+    name: str
+    arguments: str = "{}"
+    extras: Extras = None
+
+    def parsed(self) -> Any:
+        """Return the arguments as a value; empty, blank and ``null`` give ``{}``.
+
+        Raises:
+            ValueError: when they are not one strict JSON document.
+        """
+        return parse_arguments(self.arguments)
+
+
+@dataclass(frozen=True)
+class ToolResult(Block):
+    """The answer to one call: text, or the provider's own list of parts."""
+
+    type: ClassVar[str] = "tool-result"
+    call_id: str
+    content: Union[str, FrozenList] = ""
+    is_error: bool = False
+    extras: Extras = None
+
+
+@dataclass(frozen=True)
+class ImageBlock(Block):
+    """A reference to an image: an address, or a ``data:`` URL."""
+
+    type: ClassVar[str] = "image"
+    url: str
+    detail: Optional[str] = None
+    extras: Extras = None
+
+
+@dataclass(frozen=True)
+class OpaqueBlock(Block):
+    """A content part of a kind unknown to us, kept as it is."""
+
+    type: ClassVar[str] = "opaque"
+    part: FrozenDict
+
+
+_BLOCKS: Dict[str, Type[Any]] = {
+    kind.type: kind
+    for kind in (TextBlock, ReasoningBlock, ToolCall, ToolResult, ImageBlock, OpaqueBlock)
+}
+
+
+def block_from_dict(data: Mapping[str, Any]) -> Block:
+    """Read what ``Block.to_dict`` wrote.
+
+    Raises:
+        ValueError: for an unknown type; TypeError for missing or unknown fields.
+    """
+    values = dict(data)
+    kind = _BLOCKS.get(values.pop("type", None))
+    if kind is None:
+        raise ValueError(f"no block has the type {data.get('type')!r}")
+    block: Block = kind(**values)
+    return block
+
+
+def parse_arguments(text: str) -> Any:
+    """Parse a finished call's arguments, strictly, once.
+
+    Empty, blank and ``null`` arguments read ``{}``; surrogate halves are mended.
+
+    Raises:
+        ValueError: with the reason, when the text is not one JSON document,
+            or an object in it has a key twice.
+    """
+    if not text or text.isspace():
+        return {}
+    value = strictjson.loads_unique(text)
+    return {} if value is None else strictjson.mend_surrogates(value)
