@@ -254,7 +254,6 @@ def test_chat_looks_for_a_key_only_where_it_was_told(named: List[str], sent: str
     (["--api-key-env", "EMPTY"], "MISSING_CREDENTIAL"),
     (["--provider", "openai"], "MISSING_CREDENTIAL"),
     (["--api-key-env", "ODD"], "INVALID_CREDENTIAL"),
-    (["--base-url", "localhost/v1"], "INVALID_REQUEST"),
     (["--temperature", "nan"], "INVALID_REQUEST"),
 ])
 def test_chat_refuses_locally_with_a_code(argv: List[str], code: str) -> None:
@@ -269,12 +268,15 @@ def test_chat_refuses_locally_with_a_code(argv: List[str], code: str) -> None:
         assert argv[1] in result.err
 
 
-@pytest.mark.parametrize("option", ["--idle-timeout", "--timeout", "--total-timeout"])
-def test_chat_clock_fires(option: str) -> None:
+@pytest.mark.parametrize("option, time", [
+    ("--idle-timeout", "300ms"), ("--timeout", "0.3s"), ("--total-timeout", "0.3"),
+    ("--set", "limits.idle_timeout=0.005m"),
+])
+def test_chat_clock_fires(option: str, time: str) -> None:
     """A clock given as an option ends a silent answer with TIMEOUT; what came stays shown."""
-    result = chat([SILENT], option, "0.3")
+    result = chat([SILENT], option, time)
     assert (result.code, result.out) == (1, "first line\n")
-    assert result.err.startswith("TIMEOUT: ")
+    assert result.err.startswith("TIMEOUT: ") and "0.3 s" in result.err
 
 
 def test_chat_retries_before_anything_was_shown() -> None:
@@ -294,12 +296,18 @@ def test_chat_retries_before_anything_was_shown() -> None:
     ([], "a command is missing"),
     (["sing"], "invalid choice"),
     (["chat", "x"], "--model is missing"),
-    (["chat", "x", "--model", "m", "--provider", "opnai"], "openai"),
+    (["chat", "x", "--model", "m", "--provider", "opnai"], "--provider: no provider is named"),
     (["chat", "x", "--model", "m", "--mod", "n"], "unrecognized"),
     (["chat", "x", "--model", "m", "--api-key", "k"], "unrecognized"),
-    (["chat", "x", "--model", "m", "--idle-timeout", "-1"], "idle_timeout"),
-    (["chat", "x", "--model", "m", "--idle-timeout", "soon"], "--idle-timeout"),
-    (["chat", "x", "--model", "m", "--retries", "-1"], "max_retries"),
+    (["chat", "x", "--model", "m", "--idle-timeout", "-1"], "--idle-timeout: idle_timeout"),
+    (["chat", "x", "--model", "m", "--idle-timeout", "soon"], "--idle-timeout: a time such as"),
+    (["chat", "x", "--model", "m", "--timeout", "1d"], "--timeout: a time such as"),
+    (["chat", "x", "--model", "m", "--retries", "-1"], "--retries: max_retries"),
+    (["chat", "x", "--model", "m", "--base-url", "localhost/v1"], "--base-url: the base URL"),
+    (["chat", "x", "--model", "m", "--api-key-env", "no-name"], "--api-key-env: names of"),
+    (["chat", "x", "--set", "api_key=k"], "--api-key-env"),
+    (["demo", "--pause", "soon"], "--pause: a time such as"),
+    (["demo", "--pause", "2h"], "--pause: 0s to 60s"),
     (["chat", "x", "--model", "m", "--tools", "/no/such"], "/no/such"),
     (["chat", "x", "--script", "/no/such"], "/no/such"),
     (["chat", "--model", "m"], "the prompt is empty"),
@@ -561,7 +569,7 @@ def test_replay_comes_as_it_arrives() -> None:
 
 def test_demo_shows_all_three_parts() -> None:
     """The demo streams an answer, shows its message, and shows a cut one refused."""
-    result = run("demo")
+    result = run("demo", "--pause", "0")
     assert (result.code, result.err) == (0, "")
     whole, message, cut = re.split(r"^\d\. ", result.out, flags=re.M)[1:4]
     assert "[reasoning] " in whole and whole.count("[forming list_files") > 2
@@ -654,6 +662,21 @@ def test_signal_ends_a_silent_answer_and_closes_its_socket(number: int, code: in
             assert record.wait_peer_left()
             err = child.stderr.read()
     assert b"Traceback" not in err and len(err.splitlines()) == 1
+
+
+def test_interrupt_while_the_program_loads_is_quiet() -> None:
+    """Ctrl-C before ``main`` is there shows no traceback, and is 130 like any other."""
+    code = (
+        "import runpy, sys\n"
+        "class Interrupt:\n"
+        "    def find_spec(self, name, path, target=None):\n"
+        "        if name == 'streamcore.cli': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupt())\n"
+        "runpy.run_module('streamcore', run_name='__main__')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"interrupted\n")
 
 
 @posix

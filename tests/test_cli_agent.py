@@ -47,6 +47,8 @@ def asks(*calls: Tuple[str, Any], **more: Any) -> Dict[str, Any]:
 READ = asks(("read_file", {"path": "notes.txt"}), text="Let me look.", usage={
     "prompt_tokens": 5, "completion_tokens": 7})
 TWO_STEPS = [READ, says("It says hello.")]
+BUSY = {"status": 503, "headers": {"retry-after": "0"}, "json": {"error": {"message": "busy"}}}
+both = pytest.mark.parametrize("command", ["chat", "agent"])
 
 
 @pytest.fixture(autouse=True)
@@ -95,13 +97,17 @@ class Scene:
         return [m["content"] for m in self.bodies[body]["messages"] if m["role"] == "tool"]
 
 
-def agent(answers: Any, *argv: str, **options: Any) -> Scene:
-    """Run the command against a provider that plays ``answers``."""
+def ask(command: str, answers: Any, *argv: str, **options: Any) -> Scene:
+    """Run a command against a provider that plays ``answers``."""
     with LoopbackServer({"answers": answers, "after_last": "500"}) as server:
-        result = run("agent", "go", "--model", "m", "--base-url", server.base_url, *argv,
-                     **options)
+        result = run(command, "go", "--base-url", server.base_url, *argv, **options)
         sent = list(server.requests)
         return Scene(result, [one.json() for one in sent], [one.headers for one in sent])
+
+
+def agent(answers: Any, *argv: str, **options: Any) -> Scene:
+    """Run ``agent`` with a model."""
+    return ask("agent", answers, "--model", "m", *argv, **options)
 
 
 # -- where things go ----------------------------------------------------------------------
@@ -236,11 +242,10 @@ def test_retries_even_after_text_that_nobody_saw() -> None:
 
 def test_retry_is_told_where_a_person_watches() -> None:
     """A busy provider is asked again, and the wait is explained on a terminal only."""
-    busy = {"status": 503, "headers": {"retry-after": "0"}, "json": {"error": {"message": "busy"}}}
-    scene = agent([busy, says("ok")], "--retries", "1", stream=Tty)
+    scene = agent([BUSY, says("ok")], "--retries", "1", stream=Tty)
     assert scene.result.code == 0 and "attempt 1 failed" in scene.result.err
     assert "SERVER: " in scene.result.err
-    assert agent([busy, says("ok")], "--retries", "1").result == Result(0, "ok\n", "")
+    assert agent([BUSY, says("ok")], "--retries", "1").result == Result(0, "ok\n", "")
 
 
 @posix
@@ -341,18 +346,76 @@ def test_session_that_cannot_be_one_is_refused() -> None:
 # -- settings -----------------------------------------------------------------------------
 
 
-def test_settings_come_from_file_and_environment(place: Path) -> None:
-    """The file's provider, the environment's key, the option's cap."""
+@both
+def test_file_serves_every_command(command: str, place: Path) -> None:
+    """Provider, model, key's variable, header, retries and clocks of a file count."""
     (place / "c.ini").write_text(
         "[streamcore]\nprovider = ollama\nmodel = q\n[provider ollama]\napi_key_env = MINE\n"
-        "headers = X-Title: t\n[agent]\nmax_steps = 1\n")
-    with LoopbackServer(TWO_STEPS) as server:
-        result = run("agent", "go", "--config", "c.ini", "--max-steps", "5",
-                     environ={"MINE": SECRET, "STREAMCORE_BASE_URL": server.base_url})
-        first = server.requests[0]
-    assert result == Result(0, "It says hello.\n", "")
-    assert first.headers["authorization"] == f"Bearer {SECRET}"
-    assert first.headers["x-title"] == "t" and first.json()["model"] == "q"
+        "headers = X-Title: t\n[retry]\nmax_retries = 1\n[limits]\nmax_event_bytes = 2KiB\n")
+    long = {"steps": [{"text": "x" * 3000}]}
+    for argv, environ in ((["--config", "c.ini"], {}), ([], {"STREAMCORE_CONFIG": "c.ini"})):
+        scene = ask(command, [BUSY, long], *argv, environ={"MINE": SECRET, **environ})
+        assert scene.result.code == 1 and "MALFORMED_RESPONSE: " in scene.result.err
+        assert [body["model"] for body in scene.bodies] == ["q", "q"]
+        assert scene.headers[1]["authorization"] == f"Bearer {SECRET}"
+        assert scene.headers[1]["x-title"] == "t"
+
+
+@both
+def test_option_wins_over_variable_and_variable_over_file(command: str, place: Path) -> None:
+    """The model is the option's, the header the variable's, the key's variable the file's."""
+    (place / "c.ini").write_text("[streamcore]\nmodel = file\nheaders = X-Title: file\n"
+                                 "api_key_env = MINE\n")
+    variables = {"MINE": SECRET, "STREAMCORE_MODEL": "variable",
+                 "STREAMCORE_HEADERS": "X-Title: variable"}
+    scene = ask(command, [says("ok")], "--config", "c.ini", "--model", "option",
+                environ=variables)
+    assert scene.result == Result(0, "ok\n", "")
+    assert scene.bodies[0]["model"] == "option"
+    assert scene.headers[0]["x-title"] == "variable"
+    assert scene.headers[0]["authorization"] == f"Bearer {SECRET}"
+
+
+@both
+def test_variables_are_enough(command: str) -> None:
+    """Address, model, key and clock may all come from the environment."""
+    with LoopbackServer([{"steps": [{"text": "a"}, {"stall": True}]}]) as server:
+        result = run(command, "go", environ={
+            "STREAMCORE_BASE_URL": server.base_url, "STREAMCORE_MODEL": "m",
+            "STREAMCORE_API_KEY": SECRET, "STREAMCORE_LIMITS_IDLE_TIMEOUT": "300ms"})
+        assert server.requests[0].headers["authorization"] == f"Bearer {SECRET}"
+    assert result.code == 1 and "TIMEOUT: " in result.err
+
+
+@pytest.mark.parametrize("named", [{}, {"STREAMCORE_PROVIDER": "openai-compatible"}])
+def test_key_of_a_provider_nobody_named_is_left_alone(named: Dict[str, str]) -> None:
+    """Its variables are looked at when it is named, and ``config`` shows the same."""
+    environ = {"OPENAI_COMPATIBLE_API_KEY": SECRET, "OPENAI_COMPATIBLE_BASE_URL": "http://no.test",
+               "STREAMCORE_MODEL": "m", **named}
+    for command in ("chat", "agent"):
+        headers = ask(command, [says("ok")], environ=environ).headers[0]
+        assert ("authorization" in headers) is bool(named)
+    shown = run("config", environ=environ).out
+    row = r"\*\*\* +environment OPENAI_COMPATIBLE_API_KEY" if named else r"\(not set\) +default"
+    assert re.search(f"^api_key +{row}$", shown, re.M)
+    assert ("http://no.test" in shown) is bool(named)
+
+
+@both
+def test_script_wins_over_the_address_of_the_settings(command: str, script: Any) -> None:
+    """--script asks nobody else, and needs no model."""
+    result = run(command, "hi", "--script", script([says("ok")]),
+                 environ={"STREAMCORE_BASE_URL": "http://127.0.0.1:9", "STREAMCORE_PROXY":
+                          "http://127.0.0.1:9"})
+    assert result == Result(0, "ok\n", "")
+
+
+def test_option_wins_over_the_cap_of_a_file(place: Path) -> None:
+    """A cap of a file ends the turn, unless an option allows more."""
+    (place / "c.ini").write_text("[agent]\nmax_steps = 1\n")
+    assert agent(TWO_STEPS, "--config", "c.ini").result.err.startswith("AGENT_LIMIT: ")
+    more = agent(TWO_STEPS, "--config", "c.ini", "--max-steps", "5").result
+    assert more == Result(0, "It says hello.\n", "")
 
 
 @pytest.mark.parametrize("environ", [{}, {"OPENAI_API_KEY": SECRET}])
@@ -496,7 +559,7 @@ def test_providers_lists_all_and_tells_one() -> None:
 def test_demo_runs_an_agent_and_resumes_its_session() -> None:
     """The tool really reads setup.cfg, and the reopened session sends the conversation."""
     with io.TextIOWrapper(io.BytesIO(), encoding="utf-8") as out:
-        assert demo_agent.show_agent(Terminal(None, out, out, {})) == []
+        assert demo_agent.show_agent(Terminal(None, out, out, {}), 0.0) == []
         shown = out.buffer.getvalue().decode("utf-8")
     assert 'call        read_file {"path": "setup.cfg"}' in shown
     assert re.search(r"resumed     \d+ events, 4 messages", shown)

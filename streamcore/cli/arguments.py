@@ -64,8 +64,3 @@ def require_requests() -> None:
     """Check that requests is there. Raises: ``Usage`` where it is not."""
     if importlib.util.find_spec("requests") is None:
         raise Usage("requests is not installed: pip install requests (replay works without it)")
-
-
-def seconds(text: str) -> Optional[float]:
-    """Read a clock: seconds, or ``none`` for no clock; ``Limits`` checks the range."""
-    return None if text.lower() in ("none", "off") else float(text)

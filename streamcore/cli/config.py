@@ -3,7 +3,7 @@
 
 In: a configuration file, the ``STREAMCORE_`` variables, options. Out, on stdout: one line for
 each setting, or JSON. Refused with ``Usage``: what the configuration refuses, and a key among
-the options, where other users could see it. The options are shared with ``agent``.
+the options, where other users could see it. ``chat`` and ``agent`` share the options.
 """
 
 from __future__ import annotations
@@ -22,6 +22,11 @@ CONFIG_OPTIONS: Dict[str, str] = {
     "provider": "--provider",
     "base_url": "--base-url",
     "api_key_env": "--api-key-env",
+    "limits.connect_timeout": "--connect-timeout",
+    "limits.first_byte_timeout": "--first-byte-timeout",
+    "limits.idle_timeout": "--idle-timeout",
+    "limits.total_timeout": "--timeout",
+    "retry.max_retries": "--retries",
 }
 """The options every command with settings has, by the name of their setting."""
 
@@ -57,7 +62,8 @@ def add_config_options(parser: Any) -> None:
     """Add the options that say where settings come from, and the most usual settings."""
     group = parser.add_argument_group("settings")
     group.add_argument("--config", metavar="FILE",
-                       help="a configuration file; by default the one STREAMCORE_CONFIG names")
+                       help="a configuration file; by default the one STREAMCORE_CONFIG names; "
+                            "STREAMCORE_ variables win over it, options over both")
     group.add_argument("--model", help="the model's name at the provider")
     group.add_argument("--provider", metavar="NAME",
                        help="a provider known by name, or one of the file's")
@@ -67,6 +73,22 @@ def add_config_options(parser: Any) -> None:
                             "for the key itself")
     group.add_argument("--set", action="append", default=[], metavar="NAME=VALUE",
                        help="any other setting, such as limits.idle_timeout=2m; may be repeated")
+    _add_bounds(parser)
+
+
+def _add_bounds(parser: Any) -> None:
+    group = parser.add_argument_group(
+        "how long, how often", "A TIME is 90, 30s, 1500ms or 2m; none turns the clock off."
+    )
+    group.add_argument("--connect-timeout", metavar="TIME", help="until the connection stands")
+    group.add_argument("--first-byte-timeout", metavar="TIME",
+                       help="from the request to the first byte of the answer")
+    group.add_argument("--idle-timeout", metavar="TIME", help="without a byte")
+    group.add_argument("--timeout", "--total-timeout", dest="timeout", metavar="TIME",
+                       help="of waiting for one answer, all attempts together")
+    group.add_argument("--retries", metavar="N",
+                       help="tries after a failed first one, before anything was shown; "
+                            "default 0")
 
 
 def load_config(
@@ -98,7 +120,8 @@ def load_config(
     except LlmError as error:
         message = error.failure.message
     for name, option in options.items():
-        message = message.replace(f"the override {name}: ", f"{option}: ")
+        for words in ("the override ", "override: "):
+            message = message.replace(f"{words}{name}: ", f"{option}: ")
     raise Usage(f"INVALID_CONFIG: {message.replace('the override ', '--set ')}")
 
 

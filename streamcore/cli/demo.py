@@ -9,11 +9,12 @@ came out as it must.
 
 from __future__ import annotations
 
-from argparse import Namespace
+from argparse import ArgumentTypeError, Namespace
 from typing import Any, Dict, List, Optional
 
 from ..chunks import StreamChunk
 from ..client import Client, Stream
+from ..config.values import read_seconds
 from ..errors import LlmError
 from ..loopback import LoopbackServer
 from ..messages import AssistantMessage
@@ -23,7 +24,7 @@ from .exits import FAILED, PROVEN
 from .printing import TextPrinter, call_line, usage_words
 from .terminal import Terminal
 
-_PAUSE = 0.04  # seconds between two events: slow enough to be watched
+_PAUSE = 0.04  # seconds: slow enough to be watched
 _QUESTION = "What is in this folder, and what does the README say?"
 _REASONING = "The question has two halves. Neither needs the other, so I ask for both at once."
 _TEXT = "I will list the folder and read the README at the same time."
@@ -44,6 +45,8 @@ def add_parser(commands: Any) -> None:
         "message made of it, and the same answer cut in the middle, refused; then an agent\n"
         "that reads a file with a tool, and its session file resumed.",
     )
+    parser.add_argument("--pause", type=_pause, default=_PAUSE, metavar="TIME",
+                        help="between two pieces of an answer; default 40ms, 0 for none")
     parser.add_debug()
     parser.set_defaults(run=run)
 
@@ -52,7 +55,7 @@ def run(args: Namespace, terminal: Terminal) -> int:
     """Show it; return 0 only where everything came out as it must."""
     require_requests()
     shown = terminal.merged()
-    whole = _answer()
+    whole = _answer(args.pause)
     cut = {**whole, "steps": [*whole["steps"][: _middle(whole["steps"])], {"close": True}]}
     with LoopbackServer([whole, cut]) as server, Client(
         "demo-model",
@@ -61,7 +64,7 @@ def run(args: Namespace, terminal: Terminal) -> int:
     ) as client:
         shown.line(f"A scripted provider listens on {server.host_port}: no key, no network.")
         faults = _show_whole(client, shown) + _show_cut(client, shown)
-    faults += show_agent(shown)
+    faults += show_agent(shown, args.pause)
     shown.line()
     for fault in faults:
         shown.line(f"NOT AS IT MUST BE: {fault}")
@@ -70,12 +73,22 @@ def run(args: Namespace, terminal: Terminal) -> int:
     return FAILED if faults else PROVEN
 
 
-def _answer() -> Dict[str, Any]:
+def _pause(text: str) -> float:
+    try:
+        value = read_seconds(text)
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from error
+    if not 0 <= value <= 60:
+        raise ArgumentTypeError(f"0s to 60s is wanted, not {text}")
+    return value
+
+
+def _answer(pause: float) -> Dict[str, Any]:
     steps: List[Dict[str, Any]] = [{"reasoning": word} for word in _words(_REASONING)]
     steps += [{"text": word} for word in _words(_TEXT)]
     steps += _interleaved()
     steps += [{"finish": "tool_calls"}, {"usage": _USAGE}, {"done": True}]
-    return {"every": _PAUSE, "steps": steps}
+    return {"every": pause, "steps": steps}
 
 
 def _words(text: str) -> List[str]:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """The demo's second half: a real turn of the agent with a tool, and a session resumed.
 
-In: where to show it. Out: what was not as it must be, in words; nothing when all was. The
-model is scripted; the tool really reads a file of the project's own folder (of the package's,
-where the package is carried without the project), the session really is a file that is closed,
-opened again and continued.
+In: where to show it, and how fast. Out: what was not as it must be, in words; nothing when all
+was. The model is scripted; the tool really reads a file of the project's own folder (of the
+package's, where the package is carried without the project), the session really is a file that
+is closed, opened again and continued.
 """
 
 from __future__ import annotations
@@ -23,15 +23,19 @@ from .folder_tools import FolderTools
 from .printing import call_line, usage_words
 from .terminal import Terminal
 
-_PAUSE = 0.03  # seconds between two words: slow enough to be watched
 _FIRST, _SECOND = "What does this file set up?", "Which file did you read for that?"
 _USAGE = {"prompt_tokens": 180, "completion_tokens": 24, "total_tokens": 204}
 
 
-def show_agent(shown: Terminal) -> List[str]:
-    """Show both turns, and return what was not as it must be."""
+def show_agent(shown: Terminal, pause: float) -> List[str]:
+    """Show both turns, and return what was not as it must be.
+
+    Args:
+        shown: where to.
+        pause: seconds between two words of an answer.
+    """
     place, name, text = _file_to_read()
-    with LoopbackServer(_answers(name, text)) as server, Client(
+    with LoopbackServer(_answers(name, text, pause)) as server, Client(
         "demo-model", base_url=server.base_url, proxies={"no_proxy": "127.0.0.1"},
     ) as client, Folder(place) as folder, tempfile.TemporaryDirectory() as kept:
         tools = FolderTools(folder).tools()
@@ -61,18 +65,19 @@ def _file_to_read() -> Tuple[str, str, str]:
     raise FileNotFoundError(os.path.join(package, "__init__.py"))
 
 
-def _answers(name: str, text: str) -> List[Dict[str, Any]]:
+def _answers(name: str, text: str, pause: float) -> List[Dict[str, Any]]:
     first = text.split("\n")[0]
     call = {"id": "call_1", "name": "read_file", "arguments": json.dumps({"path": name})}
     return [
-        _answer(reasoning="I have to look into the file.", tool_calls=[call]),
-        _answer(text=f"{name} has {len(text.splitlines())} lines, the first of which is: {first}"),
-        _answer(text=f"I read {name}, as the conversation before this line says."),
+        _answer(pause, reasoning="I have to look into the file.", tool_calls=[call]),
+        _answer(pause, text=f"{name} has {len(text.splitlines())} lines, the first of which is: "
+                            f"{first}"),
+        _answer(pause, text=f"I read {name}, as the conversation before this line says."),
     ]
 
 
-def _answer(**parts: Any) -> Dict[str, Any]:
-    return {"steps": [{"answer": {**parts, "usage": _USAGE, "every": _PAUSE}}]}
+def _answer(pause: float, **parts: Any) -> Dict[str, Any]:
+    return {"steps": [{"answer": {**parts, "usage": _USAGE, "every": pause}}]}
 
 
 def _first_turn(client: Client, tools: Any, log: str, shown: Terminal) -> List[str]:

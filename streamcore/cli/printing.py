@@ -15,6 +15,7 @@ from typing import Dict, Iterable, Mapping, Optional, Protocol, Tuple
 from ..chunks import BlockEnd, ReasoningDelta, StreamChunk, TextDelta, ToolCallDelta
 from ..errors import LlmError, error_chain
 from ..messages import ToolCall
+from ..retry import RetryRecord
 from ..sse import SseEvent
 from ..usage import TokenUsage
 from .terminal import Terminal
@@ -126,6 +127,12 @@ def note_cut(terminal: Terminal, finish: Optional[str], diagnostics: Mapping[str
         dropped = diagnostics.get("tool_calls_dropped", 0)
         calls = f"; {dropped} unfinished tool call(s) dropped" if dropped else ""
         terminal.note(f"max-tokens: the answer was cut at the output limit{calls}")
+
+
+def note_retry(terminal: Terminal, record: RetryRecord) -> None:
+    """Say on stderr that an attempt failed, and when the next one comes."""
+    terminal.note(f"attempt {record.attempt} failed, the next one in {record.delay:.1f} s: "
+                  f"{record.failure.code}: {record.failure.message}")
 
 
 def note_failure(terminal: Terminal, error: LlmError, place: str = "") -> None:

@@ -102,9 +102,12 @@ class Choice:
         """
         name = self.provider.value
         section = provider_section(name)
+        base = _base(name, self.given(section, "like"))
+        if self.given(MAIN, "provider") is None:  # naming it allows looking at its variables
+            base = replace(base, key_env=(), base_url_env=None)
         bends = {key: given.value for key, given in self._options(section)}
         try:
-            return _bent(_base(name, self.given(section, "like")), bends)
+            return _bent(base, bends)
         except (ValueError, TypeError) as error:
             raise refused(f"[{section}]: {error}") from error
 

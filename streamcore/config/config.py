@@ -52,8 +52,8 @@ class Config:
                 A key, a header that carries one, and a URL with a password may stand in it
                 only when nobody but the owner can access it (mode 0600; not looked at on
                 Windows, which has other means).
-            env: where ``STREAMCORE_`` variables and the providers' own are looked up, the
-                key again at every call; None reads no environment at all.
+            env: where ``STREAMCORE_`` variables are looked up, and those of the provider that
+                is named, the key again at every call; None reads no environment at all.
             overrides: values by name, such as ``model``, ``limits.idle_timeout`` or
                 ``provider.ollama.base_url``; as text, or as the value itself. None gives
                 nothing, but for a clock, which it turns off.

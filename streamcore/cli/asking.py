@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: MIT
+"""What ``chat`` and ``agent`` share: the prompt, what is asked for, and the client that asks.
+
+In: arguments, the configuration made of them. Out: a prompt, a call's settings, a client on the
+provider or, with ``--script``, on a scripted one of our own on 127.0.0.1. Refused with
+``Usage``: no prompt, no model, values that cannot be. A key comes from the configuration, never
+from an argument, where other users could see it.
+"""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from contextlib import ExitStack, contextmanager
+from typing import Any, Callable, Dict, Iterator, Optional
+
+from ..client import Client
+from ..config import Config
+from ..loopback import LoopbackServer, load_script
+from ..retry import RetryRecord
+from .exits import Usage
+from .terminal import Terminal
+
+_NO_KEY = "none-needed"  # what the scripted provider gets: no real key is looked for
+
+
+def add_prompt(parser: Any) -> None:
+    """Add the prompt, and the script that may stand in for a provider."""
+    parser.add_argument("prompt", nargs="?", metavar="PROMPT",
+                        help="what to say; - or nothing reads it from stdin, as UTF-8")
+    parser.add_argument("--script", metavar="FILE",
+                        help="ask a scripted provider on 127.0.0.1 that plays this JSON file")
+
+
+def add_asking(parser: Any, system: str) -> Any:
+    """Add what is asked for; return the group. ``system`` is the help of ``--system``."""
+    group = parser.add_argument_group("what to ask for")
+    group.add_argument("--system", metavar="TEXT", help=system)
+    group.add_argument("--max-tokens", type=int, metavar="N", help="cap of each answer")
+    group.add_argument("--temperature", type=float, metavar="T")
+    group.add_argument("--reasoning-effort", metavar="WORD", help="as the provider spells it")
+    return group
+
+
+def asked_for(args: Namespace) -> Dict[str, Any]:
+    """Return what ``add_asking`` read, but for the system prompt, by a call's names."""
+    return {name: getattr(args, name)
+            for name in ("max_tokens", "temperature", "reasoning_effort")}
+
+
+def read_prompt(given: Optional[str], terminal: Terminal) -> str:
+    """Return the prompt: the argument, or all of stdin without its last line end.
+
+    Raises:
+        Usage: there is none, or stdin is no UTF-8.
+    """
+    if given is not None and given != "-":
+        prompt = given
+    else:
+        if given is None and terminal.stdin is not None and terminal.stdin.isatty():
+            raise Usage("a PROMPT is missing; - reads it from this terminal")
+        try:
+            prompt = terminal.stdin_bytes().read().decode("utf-8-sig").rstrip("\r\n")
+        except UnicodeDecodeError as bad:
+            raise Usage(f"the prompt on stdin is not UTF-8 (byte {bad.start})") from bad
+        except OSError as error:
+            raise Usage(f"stdin cannot be read: {error}") from error
+    if not prompt.strip():
+        raise Usage("the prompt is empty")
+    return prompt
+
+
+def make_client(
+    args: Namespace, config: Config, held: ExitStack,
+    on_retry: Optional[Callable[[RetryRecord], None]],
+) -> Client:
+    """Return the client the settings make; it and a scripted provider are closed with ``held``.
+
+    Raises:
+        Usage: no model is named, a script cannot be read, values do not go together.
+        LlmError: what the client refuses before any I/O.
+    """
+    settings: Dict[str, Any] = {"on_retry": on_retry}
+    if args.script:
+        server = held.enter_context(_server(args.script))
+        # a proxy of the environment would be asked for 127.0.0.1 too
+        settings.update(model=config.model or "scripted", base_url=server.base_url,
+                        api_key=_NO_KEY, proxies={"no_proxy": "127.0.0.1"})
+    elif config.model is None:
+        raise Usage(f"no model is named for {config.provider}: --model is missing, and so are "
+                    "STREAMCORE_MODEL and model in a configuration file")
+    with wrong_values_are_usage():
+        return held.enter_context(config.client(**settings))
+
+
+@contextmanager
+def wrong_values_are_usage() -> Iterator[None]:
+    """Turn what a constructor refuses, before any I/O, into ``Usage``."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        raise Usage(str(error)) from error
+
+
+def _server(path: str) -> LoopbackServer:
+    try:
+        return LoopbackServer(load_script(path))
+    except (OSError, ValueError, RecursionError) as error:
+        raise Usage(f"--script {path}: {error}") from error
