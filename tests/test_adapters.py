@@ -63,8 +63,8 @@ def ask(server: LoopbackServer, transport: Transport) -> Callable[..., Dict[str,
     ) -> Dict[str, str]:
         settings = {"base_url": server.base_url, "api_key": KEY, **settings}
         adapter = HttpAdapter(HttpSettings(profile, **settings), transport)
-        request = LlmRequest(
-            config, "hi", context=CallContext(headers=call_headers)  # type: ignore[arg-type]
+        request = LlmRequest.make("m", "hi").but(
+            config=config, context=CallContext(headers=call_headers)
         )
         chunks = list(adapter.stream(request))
         assert isinstance(chunks[-1], Finish)
@@ -73,12 +73,14 @@ def ask(server: LoopbackServer, transport: Transport) -> Callable[..., Dict[str,
     return ask
 
 
-def refused(profile: ProviderProfile = PLAIN, config: Any = CallConfig("m"), **settings: Any) -> Any:
+def refused(
+    profile: ProviderProfile = PLAIN, config: Any = CallConfig("m"), **settings: Any
+) -> Any:
     """Return the failure of a call that must be refused before the transport is asked."""
     headers = settings.pop("call_headers", None)
     settings = {"base_url": "http://127.0.0.1:9/v1", "api_key": KEY, **settings}
     adapter = HttpAdapter(HttpSettings(profile, **settings), None)  # type: ignore[arg-type]
-    request = LlmRequest(config, "hi", context=CallContext(headers=headers))  # type: ignore[arg-type]
+    request = LlmRequest.make("m", "hi").but(config=config, context=CallContext(headers=headers))
     with pytest.raises(LlmError) as caught:
         adapter.stream(request)
     assert caught.value.failure.phase == "prepare"
@@ -111,7 +113,9 @@ def test_headers_a_later_layer_wins_whatever_its_case(ask: Any) -> None:
     assert headers["x-client"] == "c"
 
 
-@pytest.mark.parametrize("value", [None, "", " ", "a\nb", "a\r\nX: y", " a", "é\u20ac", 5, b"a", "\x7f"])
+@pytest.mark.parametrize(
+    "value", [None, "", " ", "a\nb", "a\r\nX: y", " a", "é\u20ac", 5, b"a", "\x7f"]
+)
 @pytest.mark.parametrize("name", ["User-Agent", "Accept", "X-Other"])
 def test_header_value_no_header_can_carry(name: str, value: Any) -> None:
     """None and "" take no header away: the User-Agent is replaceable and never absent."""
@@ -420,7 +424,8 @@ def test_options_of_the_settings_replace_the_profiles(ask: Any, server: Loopback
     profile = replace(PLAIN, options=DialectOptions(stream_options=False), context_window=100)
     ask(profile)
     assert "stream_options" not in server.requests[-1].json()
-    own = HttpAdapter(HttpSettings(profile, options=DialectOptions()), None)  # type: ignore[arg-type]
+    settings = HttpSettings(profile, options=DialectOptions())
+    own = HttpAdapter(settings, None)  # type: ignore[arg-type]
     assert own.describe(CallConfig("m"))["options"]["context_window"] == 100
 
 
@@ -533,7 +538,8 @@ def test_trace_is_silent_when_off(
         ({}, "http://h/?key=abcd1234", "", "abcd1234"),
         ({}, "http://h/?code=ab%2Fcd%2F12", "", "ab/cd/12 or ab%2Fcd%2F12"),
         ({}, "http://u:p%40ssword@h/", "", "p@ssword p%40ssword dTpwQHNzd29yZA=="),
-        ({"Authorization": 'Bearer ab"cd\\12\'x'}, "http://h", "", r'''"ab\"cd\\12'x" ab"cd\12'x'''),
+        ({"Authorization": 'Bearer ab"cd\\12\'x'}, "http://h", "",
+         r'''"ab\"cd\\12'x" ab"cd\12'x'''),
     ],
 )
 def test_secrets_in_every_form(headers: Any, url: str, key: str, inside: str) -> None:

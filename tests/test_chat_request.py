@@ -193,7 +193,7 @@ def test_body_extra_body_cannot_set(name: str, value: Any) -> None:
         {"tools": [{"name": "f", "parameters": {"default": math.nan}}]},
         {"tools": [{"name": "f", "parameters": {"default": {1, 2}}}]},
         {"tools": [SimpleNamespace(name="f", parameters={}), {"name": "f"}]},
-        {"tools": [SimpleNamespace(name=None)]}, {"tools": [object()]},
+        {"tools": [SimpleNamespace(name=None)]}, {"tools": [Ellipsis]},
     ],
     ids=lambda rest: ascii(rest)[:70],
 )

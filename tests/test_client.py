@@ -35,8 +35,9 @@ ROOT = Path(__file__).resolve().parent.parent
 KEY = "sk-client-0123456789"
 HELLO: Dict[str, Any] = {
     "headers": {"x-request-id": "req-1"},
-    "steps": [{"answer": {"text": "hello big world", "usage": {"prompt_tokens": 3,
-                                                              "completion_tokens": 2}}}],
+    "steps": [{"answer": {
+        "text": "hello big world", "usage": {"prompt_tokens": 3, "completion_tokens": 2},
+    }}],
 }
 SLOW: Dict[str, Any] = {"steps": [{"text": "Hel"}, {"text": "lo"}, {"stall": True}]}
 SILENT: Dict[str, Any] = {"no_answer": True}
@@ -148,6 +149,18 @@ def test_message_frees_the_connection(serve: Any, connect: Any) -> None:
     client = connect(server)
     kept = [client.stream("hi") for _ in range(5)]
     assert all(stream.message.text == "hello big world" for stream in kept)
+    assert server.connection_count == 1
+
+
+def test_stream_left_at_its_finish_frees_the_connection(serve: Any, connect: Any) -> None:
+    """Who takes the finish and lets go had the whole answer: the next call reuses it."""
+    server = serve(HELLO)
+    client = connect(server)
+    for _ in range(3):
+        stream = client.stream("hi")
+        while not isinstance(next(stream), Finish):
+            pass
+        del stream
     assert server.connection_count == 1
 
 

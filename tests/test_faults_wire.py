@@ -125,7 +125,8 @@ def test_t1_dripped_chunk(serve: Any, connect: Any) -> None:
 @pytest.mark.parametrize("coding", ["gzip", "deflate"])
 def test_t4_decompressed_body_is_capped(ask: Any, coding: str) -> None:
     """T4: the limit counts decoded bytes; a bomb of zeros is refused."""
-    answer = {coding: "flush", "steps": [{"text": "a"}, {"raw": (": " + "x" * 998 + "\n\n") * 3000}, *END]}
+    flood = {"raw": (": " + "x" * 998 + "\n\n") * 3000}
+    answer = {coding: "flush", "steps": [{"text": "a"}, flood, *END]}
     outcome = ask(answer, limits=Limits(max_stream_bytes=1_000_000))
     assert code(outcome) == "MALFORMED_RESPONSE" and "max_stream_bytes" in str(outcome[1])
 
@@ -273,12 +274,12 @@ def test_t18_stale_connection_is_healed(serve: Any, connect: Any) -> None:
     assert not seen and server.connection_count == 3 and len(server.requests) == 3
 
 
-@pytest.mark.parametrize("key, wire", [("sk-abc\n", "Bearer sk-abc"), (" sk-abc ", "Bearer sk-abc")])
-def test_t20_pasted_key_is_trimmed(serve: Any, connect: Any, key: str, wire: str) -> None:
+@pytest.mark.parametrize("key", ["sk-abc\n", " sk-abc ", "\tsk-abc\r\n"])
+def test_t20_pasted_key_is_trimmed(serve: Any, connect: Any, key: str) -> None:
     """T20: white space around a pasted key does not count."""
     server = serve(HI)
     connect(server, api_key=key).complete("hi")
-    assert server.requests[0].headers["authorization"] == wire
+    assert server.requests[0].headers["authorization"] == "Bearer sk-abc"
 
 
 @pytest.mark.parametrize("key", ["sk-…", "", "sk-é", "sk a"])
@@ -391,7 +392,9 @@ def test_t26_wrong_content_type_on_a_real_stream(ask: Any, kind: Optional[str]) 
     assert ask({**HI, "headers": {"content-type": kind}})[0].text == "hello big world"
 
 
-@pytest.mark.parametrize("late", [{"header_delay": 0.45}, {"steps": [{"sleep": 0.45}, *HI["steps"]]}])
+@pytest.mark.parametrize(
+    "late", [{"header_delay": 0.45}, {"steps": [{"sleep": 0.45}, *HI["steps"]]}]
+)
 def test_t28_first_byte_has_a_clock_of_its_own(ask: Any, late: Any) -> None:
     """T28: a long prompt is waited for, while a silent body would not be."""
     limits = Limits(first_byte_timeout=5, idle_timeout=0.3)
@@ -471,7 +474,8 @@ def test_u13_silent_overflow(ask: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "answer, partial", [({"steps": [{"text": "a"}, {"stall": True}]}, "a"), ({"no_answer": True}, "")]
+    "answer, partial",
+    [({"steps": [{"text": "a"}, {"stall": True}]}, "a"), ({"no_answer": True}, "")],
 )
 def test_c1_c2_c5_cancel_while_the_server_is_silent(
     serve: Any, connect: Any, answer: Any, partial: str
@@ -574,7 +578,8 @@ def test_c12_slow_consumer(serve: Any, connect: Any) -> None:
 
 @pytest.mark.parametrize(
     "end", [[{"error": {"message": "x"}}], [{"close": True}], [{"sleep": 0.1}, {"reset": True}],
-            [{"raw": "data: {\n\n"}], [{"stall": True}], [{"finish": "content_filter"}, {"done": True}]],
+            [{"raw": "data: {\n\n"}], [{"stall": True}],
+            [{"finish": "content_filter"}, {"done": True}]],
     ids=["error", "cut", "reset", "malformed", "stall", "filter"],
 )
 def test_c13_partial_after_any_failure(ask: Any, end: List[Any]) -> None:
@@ -803,8 +808,8 @@ def test_e16_failure_is_never_counted_as_success(serve: Any, connect: Any) -> No
     """E16: no finish chunk, no message in the log, no turn that ended well."""
     failures = [
         {"steps": [{"error": {"message": "x"}}]}, {"status": 204},
-        {"steps": [{"text": "a"}, {"finish": "stop"}]}, {"steps": [{"finish": "stop"}, {"done": True}]},
-        {"json": {"choices": []}}, {"steps": [{"text": "a"}, {"finish": "content_filter"}, {"done": True}]},
+        {"steps": [{"text": "a"}, {"finish": "stop"}]}, {"steps": END}, {"json": {"choices": []}},
+        {"steps": [{"text": "a"}, {"finish": "content_filter"}, {"done": True}]},
         {"steps": [{"tool_call": {"index": 0, "id": "c", "name": "f", "arguments": "{"}}, *END]},
         {"status": 500, "body": "data: [DONE]\n\n"}, {"body": "hello"},
     ]

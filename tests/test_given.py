@@ -81,7 +81,8 @@ def test_messages_of_a_generator_that_fails_raise_what_it_raised() -> None:
     [
         {"name": "look"}, {"type": "function", "name": "look"}, WIRE,
         {"function": {"name": "look", "description": None}, "strict": None},
-        SimpleNamespace(name="look", description=None, parameters=None), SimpleNamespace(name="look"),
+        SimpleNamespace(name="look", description=None, parameters=None),
+        SimpleNamespace(name="look"),
     ],
 )
 def test_tools_every_shape_is_one(tool: Any) -> None:

@@ -14,7 +14,7 @@ from typing import Any, Callable, Iterator, List, Optional
 
 import pytest
 
-from streamcore.calls import CallConfig, CallContext, LlmRequest
+from streamcore.calls import CallContext, LlmRequest
 from streamcore.chunks import (
     BlockEnd, BlockStart, Finish, FinishReason, StreamChunk, TextDelta, UsageChunk,
 )
@@ -24,6 +24,7 @@ from streamcore.grammar import check_grammar
 from streamcore.messages import TextBlock
 from streamcore.retry import RetryPolicy, RetryRecord
 from streamcore.runtime import LlmRuntime, RunningCall
+from streamcore.session import Session
 from streamcore.usage import TokenUsage
 
 GOOD: List[StreamChunk] = [
@@ -70,7 +71,7 @@ def start(
     """Start a call of an adapter."""
     runtime = LlmRuntime()
     runtime.register_adapter(["p"], adapter)
-    request = LlmRequest(CallConfig("m", "p"), "hi", context=context or CallContext())  # type: ignore
+    request = LlmRequest.make("m", "hi", provider="p").but(context=context or CallContext())
     call = RunningCall(runtime, request, policy=policy, **rest)
     call.hold = hold
     return call
@@ -122,11 +123,12 @@ def test_what_another_try_cannot_help_is_not_tried_again(code: str) -> None:
     assert run(adapter, replace(QUICK, retryable_codes=[code])) == GOOD
 
 
+@pytest.mark.parametrize("logged", [False, True])
 @pytest.mark.parametrize("mode", ["normal", "always"])
-def test_no_retry_after_a_chunk_was_handed_out(mode: str) -> None:
+def test_no_retry_after_a_chunk_was_handed_out(mode: str, logged: bool) -> None:
     """What the caller was shown is never followed by another beginning."""
     adapter = Scripted([BlockStart(0, "text"), TextDelta(0, "Hel"), BUSY], GOOD)
-    chunks = run(adapter, replace(QUICK, mode=mode))
+    chunks = run(adapter, replace(QUICK, mode=mode), session=Session() if logged else None)
     assert [chunk.type for chunk in chunks] == ["block-start", "text-delta", "finish"]
     assert len(adapter.times) == 1 and failure_of(chunks) == BUSY.failure
 

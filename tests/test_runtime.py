@@ -87,7 +87,8 @@ def code_of(call: Callable[[], Any]) -> str:
 def run(one: LlmRuntime, config: CallConfig = CallConfig("m", "p"), **context: Any) -> List[Any]:
     """Prepare a call, stream it, and check its grammar."""
     prepared = one.prepare_call(config, context=CallContext(**context))
-    return list(check_grammar(prepared.stream(LlmRequest(prepared.config, "hi"))))  # type: ignore[arg-type]
+    request = LlmRequest.make("m", "hi").but(config=prepared.config)
+    return list(check_grammar(prepared.stream(request)))
 
 
 # Registering.
