@@ -3,7 +3,8 @@
 
 Makes or reuses a virtual environment in .venv/test with what the tests need, then runs
 pytest there on this checkout. Nothing but Python 3.9 or newer has to be installed.
-Every argument goes to pytest; paths count from the top folder of the checkout:
+The test files are shared out over a few processes, since most of them wait for clocks; with
+-n 0 there is one. Every argument goes to pytest; paths count from the top folder:
 
     python3 scripts/test.py                       all tests
     python3 scripts/test.py -m "not long"         without the long fuzz and soak parts
@@ -33,7 +34,15 @@ def main(args):
         python = _venv.ensure("test", _venv.requirements("test"))
     except _venv.NoVenv as error:
         sys.exit(str(error))
-    return _venv.hand_over([python, "-m", "pytest"] + args, cwd=_venv.ROOT)
+    return _venv.hand_over([python, "-m", "pytest"] + shared_out(args) + args, cwd=_venv.ROOT)
+
+
+def shared_out(args):
+    """Return what shares the files out, unless the caller says how, or wants to look inside."""
+    told = ("-n", "--numprocesses", "--dist", "-p", "--pdb", "--trace", "-s", "--capture")
+    if any(arg.startswith(told) for arg in args):
+        return []
+    return ["-n", str(min(8, 2 * (os.cpu_count() or 1))), "--dist", "loadfile"]
 
 
 if __name__ == "__main__":

@@ -66,7 +66,7 @@ def test_vendored_copy_runs_as_a_command(host: Path) -> None:
 
 def test_vendored_copy_runs_its_demo(host: Path) -> None:
     """The provider, the client and the pipeline of the copy work together."""
-    assert "STREAM_CLOSED" in run(host, "-m", "host._vendor.streamcore", "demo")
+    assert "STREAM_CLOSED" in run(host, "-m", "host._vendor.streamcore", "demo", "--pause", "0")
 
 
 def test_vendored_copy_reads_a_stream(host: Path) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 from itertools import chain
-from typing import Any, Dict, Iterator, Mapping, Optional, Sequence
+from typing import Any, Callable, Dict, Iterator, Mapping, Optional, Sequence
 
 from ..calls import CallContext
 from ..chunks import StreamChunk
@@ -39,6 +39,7 @@ class Attempt:
         limits: ResolvedLimits,
         secrets: Sequence[str],
         options: DialectOptions,
+        json_loads: Optional[Callable[[str], Any]] = None,
     ) -> None:
         self.dialect = dialect
         self.url = url
@@ -47,11 +48,14 @@ class Attempt:
         self.limits = limits
         self.secrets = secrets
         self.options = options
+        self.json_loads = json_loads
 
     def run(self, transport: Transport, context: CallContext) -> Iterator[StreamChunk]:
         """Yield the chunks of the answer. Raises LlmError; no secret is in it."""
         answer: Optional[Answer] = None
-        decoder = make_decoder(self.dialect, self.options, self.limits, context.diagnostics)
+        decoder = make_decoder(
+            self.dialect, self.options, self.limits, context.diagnostics, self.json_loads
+        )
         tracing = log.isEnabledFor(logging.DEBUG)
         if tracing:
             self._trace("sent: POST %s %s %s", self.url, self.headers, self.data)

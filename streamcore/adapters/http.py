@@ -15,7 +15,7 @@ from .. import __version__
 from ..calls import CallConfig, CallContext, LlmRequest
 from ..chunks import StreamChunk
 from ..clock import WaitBudget
-from ..dialects.chat_completions.request import build_body, encode_body
+from ..dialects import write_body
 from ..dialects.options import DialectOptions
 from ..errors import LlmError
 from ..frozen import FrozenDict
@@ -51,6 +51,7 @@ class HttpSettings:
         app: the embedding tool as ``name/version``, for the User-Agent.
         options: instead of the profile's dialect options.
         environ: where environment names are looked up; None looks nothing up.
+        json_loads: a faster parser of payloads, as ``parse_stream`` takes one.
     Raises:
         TypeError: for a profile, limits, options or headers of another type.
     """
@@ -64,6 +65,7 @@ class HttpSettings:
     app: Optional[str] = None
     options: Optional[DialectOptions] = None
     environ: Optional[Mapping[str, str]] = field(default=None, repr=False)
+    json_loads: Optional[Callable[[str], Any]] = None
     _limits: ResolvedLimits = field(init=False, repr=False, compare=False)  # once, not per call
 
     def __post_init__(self) -> None:
@@ -156,7 +158,7 @@ class HttpAdapter:
         model = profile.model(config.model)
         options = settings.options_for(model)
         effort = profile.effort_fields(config.reasoning_effort, model)
-        data = encode_body(build_body(request, options, effort))
+        data = write_body(profile.dialect, request, options, effort)
         url = _url(settings)
         headers = _headers(settings, request)
         key = _add_key(settings, headers)
@@ -164,7 +166,9 @@ class HttpAdapter:
         if context.budget is None:
             context.budget = WaitBudget(limits.total_timeout)
         secrets = secrets_of(headers, url, key)
-        attempt = Attempt(profile.dialect, url, headers, data, limits, secrets, options)
+        attempt = Attempt(
+            profile.dialect, url, headers, data, limits, secrets, options, settings.json_loads
+        )
         return attempt.run(self._transport, context)
 
 

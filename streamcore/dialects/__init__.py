@@ -11,10 +11,11 @@ from typing import Any, Callable, Dict, Mapping, Optional
 from ..calls import LlmRequest
 from ..limits import ResolvedLimits
 from .chat_completions import ChatCompletionsDecoder
-from .chat_completions.request import build_body, encode_body
+from .chat_completions import request as chat_completions_request
 from .options import DialectOptions
 
 _DECODERS = {"chat-completions": ChatCompletionsDecoder}
+_WRITERS = {"chat-completions": chat_completions_request.write_body}
 DIALECTS = tuple(_DECODERS)
 
 
@@ -53,6 +54,6 @@ def write_body(
         LlmError: ``INVALID_REQUEST`` or ``UNSUPPORTED_CONTENT``.
         ValueError: for a dialect that does not exist.
     """
-    if dialect not in _DECODERS:
+    if dialect not in _WRITERS:
         raise ValueError(f"dialect is one of {', '.join(DIALECTS)}, not {dialect!r}")
-    return encode_body(build_body(request, options, effort_fields))
+    return _WRITERS[dialect](request, options, effort_fields)

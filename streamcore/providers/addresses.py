@@ -39,13 +39,14 @@ def join_address(base_url: str, path: str, base_path: str = "") -> str:
         parts = urlsplit(base)
         host, port = parts.hostname or "", parts.port
     except ValueError:  # brackets that do not close, a port that is no number
-        raise _refuse(base, "its host or port cannot be read") from None
+        # What stands where a port should may be a key that was pasted there: not shown.
+        raise invalid("the host or port of the base URL cannot be read") from None
     if parts.scheme.lower() not in ("http", "https"):
         raise _refuse(base, "its scheme is not http or https")
     if not host:
         raise _refuse(base, "it has no host")
     if port == 0 or not (_IPV6 if ":" in host else _HOST).fullmatch(host):
-        raise _refuse(base, "its host or port cannot be right")
+        raise invalid("the host or port of the base URL cannot be right")
     if parts.fragment:
         raise _refuse(base, "what follows # is never sent")
     whole = parts.path.rstrip("/") or base_path

@@ -17,6 +17,7 @@ from ..dialects.options import DialectOptions
 from ..errors import LlmError
 from ..frozen import FrozenDict, freeze
 from ..limits import Limits
+from ..retry import RetryPolicy
 from .addresses import invalid, join_address, path_of
 from .checks import (
     NAME,
@@ -59,6 +60,7 @@ class ProviderProfile:
         path: the endpoint, below the base URL.
         base_path: stands in where a base URL names only a host; None: the path
             of ``base_url``.
+        retry: the retry policy of a client that gives none; None makes one request.
         quirks: what is odd, one line each.
     Raises:
         TypeError, ValueError: for values that cannot be; the rule is design.md §7 and §8.
@@ -84,6 +86,7 @@ class ProviderProfile:
     user_header: Optional[str] = None
     path: str = "/chat/completions"
     base_path: Optional[str] = None
+    retry: Optional[RetryPolicy] = None
     quirks: Tuple[Quirk, ...] = ()
 
     def __post_init__(self) -> None:
@@ -93,6 +96,8 @@ class ProviderProfile:
             raise TypeError("options are DialectOptions")
         if not isinstance(self.limits, Limits):
             raise TypeError("limits are Limits")
+        if not isinstance(self.retry, (RetryPolicy, type(None))):
+            raise TypeError("retry is a RetryPolicy, or None")
         check_tokens(self.context_window, self.default_max_tokens)
         self._check_address()
         self._check_key()

@@ -61,6 +61,10 @@ class WatchedResponse(http.client.HTTPResponse):
         while 101 < self.status < 200:
             self.headers = self.msg = None  # type: ignore[assignment]
             super().begin()
+        if self.msg is not None:
+            # urllib3 logs a head it finds odd as a warning, with the whole URL, its query too.
+            self.msg.defects = []
+            self.msg.set_payload("")
 
     def close(self) -> None:
         """Close the file; after a CONNECT the handshake follows."""

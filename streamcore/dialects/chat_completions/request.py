@@ -21,7 +21,7 @@ from .history import check_history
 from .json_body import encode_body
 from .wire_messages import write_messages
 
-__all__ = ["build_body", "check_history", "encode_body"]
+__all__ = ["build_body", "check_history", "encode_body", "write_body"]
 
 _OURS = ("model", "messages", "stream", "n")  # what extra_body may not set
 _CHOICES = ("auto", "none", "required")  # tool_choice words; any other is a tool's name
@@ -43,6 +43,23 @@ def build_body(
         LlmError: ``INVALID_REQUEST`` for values, text or a history no provider can
             take; ``UNSUPPORTED_CONTENT`` for images where ``options`` has none.
     """
+    body = _build(request, options, effort_fields)
+    encode_body(body)  # what cannot be encoded is refused here, before anything is recorded
+    return body
+
+
+def write_body(
+    request: LlmRequest,
+    options: DialectOptions = DialectOptions(),
+    effort_fields: Optional[Mapping[str, Any]] = None,
+) -> bytes:
+    """Return the bytes of the request body; see ``build_body``."""
+    return encode_body(_build(request, options, effort_fields))
+
+
+def _build(
+    request: LlmRequest, options: DialectOptions, effort_fields: Optional[Mapping[str, Any]]
+) -> Dict[str, Any]:
     config = request.config
     _check_values(config, request.system)
     body: Dict[str, Any] = {"model": config.model}
@@ -57,7 +74,6 @@ def build_body(
         effort_fields = {"reasoning_effort": config.reasoning_effort}
     body.update(thaw(dict(effort_fields or {})))
     body.update(thaw(dict(config.extra_body or {})))
-    encode_body(body)  # what cannot be encoded is refused here, before anything is recorded
     return body
 
 

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: MIT
+"""One answer on its way: an iterator of chunks that ends in one trusted message.
+
+In: a ``RunningCall`` of the runtime. Out: its chunks, then ``message``. What the
+provider or the network did is raised as ``LlmError``, and again at every later pull.
+Leaving a stream early, in whatever way, closes its connection.
+"""
+
+from __future__ import annotations
+
+import time
+import weakref
+from dataclasses import replace
+from types import TracebackType
+from typing import Dict, Iterator, List, Optional, Type
+
+from ..assembler import MessageAssembler
+from ..calls import CallContext
+from ..chunks import Finish, FinishReason, StreamChunk, TextDelta
+from ..errors import LlmError, Partial
+from ..messages import AssistantMessage
+from ..runtime import RunningCall
+from ..sse import SseEvent
+from ..usage import TokenUsage
+
+
+class Stream:
+    """One answer on its way: an iterator of chunks, and a context manager.
+
+    Iterating gives the chunks as they come, the finish last. ``message`` takes
+    what is left and gives the whole message. A failure is raised as ``LlmError``,
+    and again at every later pull; an ended stream gives ``StopIteration``. Leaving
+    it early closes the connection: by ``close()``, ``with``, an exception, or when
+    nothing refers to the stream any more. For one consumer at a time; ``close()``
+    may come from any thread.
+    """
+
+    def __init__(self, call: RunningCall, context: CallContext) -> None:
+        self._call = call
+        self._context = context
+        self._chunks = call.chunks()
+        self._assembler = MessageAssembler()
+        self._push = self._assembler.push
+        self._error: Optional[LlmError] = None
+        self._message: Optional[AssistantMessage] = None
+        self._first_at: Optional[float] = None
+        self._ended_at: Optional[float] = None
+        # In a reference cycle the collector may come to the socket before the generator
+        # that would close it; this comes before both, and at the end of the program.
+        self._abandoned = weakref.finalize(self, context.close)
+
+    def __iter__(self) -> Iterator[StreamChunk]:
+        return self
+
+    def __next__(self) -> StreamChunk:
+        """Return the next chunk.
+
+        Raises:
+            StopIteration: after the finish.
+            LlmError: when the answer failed or was stopped.
+        """
+        if self._error is not None:
+            raise self._error
+        try:
+            chunk = next(self._chunks)
+            self._push(chunk)
+        except StopIteration:
+            if self._message is None:
+                raise self._fail(_closed()) from None
+            raise
+        except LlmError as error:
+            raise self._fail(error)
+        except BaseException:
+            self.close()
+            raise
+        if chunk.__class__ is Finish:
+            self._finish(chunk)
+        elif self._first_at is None:
+            self._first_at = time.monotonic()
+        return chunk
+
+    def iter_text(self) -> Iterator[str]:
+        """Yield the text deltas only, as they come."""
+        for chunk in self:
+            if chunk.__class__ is TextDelta:
+                yield chunk.text
+
+    @property
+    def message(self) -> AssistantMessage:
+        """The whole message; takes what is left of the stream.
+
+        Raises:
+            LlmError: when the answer failed; ``ABORTED`` after ``close()``.
+        """
+        for _ in self:  # to its very end: then the connection is free for the next call
+            pass
+        assert self._message is not None
+        return self._message
+
+    @property
+    def usage(self) -> Optional[TokenUsage]:
+        """The provider's usage report; None before it came, or without one."""
+        return self._assembler.usage
+
+    @property
+    def finish(self) -> Optional[FinishReason]:
+        """Why the answer ended; None while it runs."""
+        return self._assembler.finish
+
+    @property
+    def diagnostics(self) -> Dict[str, int]:
+        """Counters by name of what was skipped, repaired or dropped."""
+        return dict(self._context.diagnostics)
+
+    @property
+    def raw(self) -> Optional[List[SseEvent]]:
+        """The events so far, where the stream was asked for with ``raw=True``; else None."""
+        return self._context.raw_events
+
+    @property
+    def request_id(self) -> Optional[str]:
+        """The id under which the provider's support finds the request, or None."""
+        return self._context.request_id
+
+    @property
+    def attempts(self) -> int:
+        """Requests made for this answer so far, retries included."""
+        return self._call.attempts
+
+    @property
+    def time_to_first_token(self) -> Optional[float]:
+        """Seconds from ``stream()`` to the first chunk; None before."""
+        return None if self._first_at is None else self._first_at - self._context.started_at
+
+    @property
+    def duration(self) -> float:
+        """Seconds from ``stream()`` to the end, or until now while it runs."""
+        return (self._ended_at or time.monotonic()) - self._context.started_at
+
+    def partial(self) -> Partial:
+        """Return what has arrived so far; never a tool call."""
+        return self._assembler.partial()
+
+    def close(self) -> None:
+        """Stop and close the connection; may be called again, and from any thread.
+
+        A pull that waits in another thread ends with ``ABORTED``. After it,
+        ``message`` raises ``ABORTED``, unless the message was whole already.
+        """
+        if self._message is None:
+            self._context.close()
+            self._fail(_closed())
+        try:
+            self._chunks.close()
+        except ValueError:  # another thread is in it; it ends by the closed connection
+            pass
+
+    def __enter__(self) -> Stream:
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[Type[BaseException]],
+        exc: Optional[BaseException],
+        trace: Optional[TracebackType],
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        state = "running" if self._ended_at is None else "failed" if self._error else "ended"
+        return f"<Stream {state}, {self._call.config.model}>"
+
+    def _finish(self, chunk: StreamChunk) -> None:
+        assert isinstance(chunk, Finish)
+        if self._error is not None:  # closed from another thread just now
+            raise self._error
+        if chunk.reason.kind not in ("error", "aborted"):
+            made = self._assembler.message
+            self._message = replace(made, provider=self._call.config.provider)
+            self._ended_at = time.monotonic()
+            self._abandoned.detach()  # the connection is good for another call
+            return
+        error = self._call.error
+        if error is None or error.failure != chunk.reason.failure:  # middleware made its own
+            try:
+                self._assembler.message
+            except LlmError as told:
+                error = told
+        assert error is not None
+        raise self._fail(error)
+
+    def _fail(self, error: LlmError) -> LlmError:
+        """Keep the first failure, with what had arrived before it, and return it."""
+        if self._error is None:
+            if error.partial == Partial():
+                error.with_partial(self._assembler.partial())
+            self._error = error
+            self._ended_at = time.monotonic()
+        return self._error
+
+
+def _closed() -> LlmError:
+    return LlmError("the stream was closed", "ABORTED")
