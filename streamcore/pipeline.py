@@ -113,7 +113,8 @@ def iter_chunks(
                     yield from chunks
                     if decoder.done:
                         return
-            parser.feed(b"")  # a fault after those events is told now, not with the next bytes
+            if parser.fault is not None:  # after those events: told now, not with the next bytes
+                raise parser.fault
         yield from _finish(parser, decoder, origin)
     except LlmError as error:
         if error.partial == Partial():

@@ -10,7 +10,7 @@ is the dialect's business.
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Optional, Set
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Set
 
 from .errors import LlmError
 from .frozen import freeze
@@ -109,6 +109,10 @@ class ToolCallAssembler:
             )
         call.size = size
         call.pieces.append(arguments)
+
+    def pieces(self, index: int) -> Sequence[str]:
+        """Return the arguments of a call so far: a list that grows with it, to be read only."""
+        return self._calls[index].pieces
 
     def finish(self) -> List[ToolCall]:
         """Parse every call, strictly, and return them in opening order.

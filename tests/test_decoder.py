@@ -8,6 +8,7 @@ chunks, the error messages, what is kept beside the text, the state of the machi
 from __future__ import annotations
 
 import json
+import random
 import sys
 import time
 from typing import Any, Dict, List
@@ -388,3 +389,44 @@ def test_payload_parser_may_be_handed_in() -> None:
     assert texts == ["a", "strict"] and len(asked) == 4
     with pytest.raises(LlmError, match="NaN"):
         list(parse_stream([b'data: {"a": NaN, "strict": 1}\n\n'], json_loads=loads))
+
+
+class LongWay(ChatCompletionsDecoder):
+    """A decoder without the short way for deltas that hold one thing."""
+
+    def _delta(self, delta: Dict[str, Any]) -> Any:
+        return self._any_delta(delta)
+
+
+def random_delta(rng: random.Random) -> Dict[str, Any]:
+    texts = ["a", " b", "", None, "é", "\ud83d", "\ude00", "<thi", "nk>", "</think>", 5]
+    fields = {
+        "content": rng.choice(texts + [[{"type": "text", "text": "p"}]]),
+        "reasoning_content": rng.choice(texts),
+        "reasoning": rng.choice(texts),
+        "role": "assistant",
+        "refusal": rng.choice(texts),
+        "tool_calls": rng.choice([[], None, "x", [{"index": 0, "id": "a", "function": {
+            "name": "f", "arguments": "1"}}], [{"index": 0, "function": {"arguments": "2"}}]]),
+    }
+    names = rng.sample(sorted(fields), rng.choice([1, 1, 1, 1, 2, 3]))
+    return {name: fields[name] for name in names}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_short_way_of_a_delta_equals_the_long_way(seed: int) -> None:
+    """On any run of deltas both give the same chunks, the same partial, the same error."""
+    rng = random.Random(seed)
+    for _ in range(100):
+        events = [delta(random_delta(rng)) for _ in range(rng.randint(1, 9))] + [event("[DONE]")]
+        options = DialectOptions(think_tags=rng.random() < 0.2)
+        said: List[Any] = []
+        for kind in (ChatCompletionsDecoder, LongWay):
+            decoder, chunks, error = kind(options), [], ""
+            try:
+                for item in events:
+                    chunks += [chunk.to_dict() for chunk in decoder.push(item)]
+            except LlmError as failed:
+                error = f"{failed}"
+            said.append((chunks, error, decoder.partial(), decoder.diagnostics))
+        assert said[0] == said[1], events

@@ -26,11 +26,11 @@ def placed(*fragments: Sent) -> List[Tuple[str, str, str]]:
         says = bool(arguments.strip()) if isinstance(arguments, str) else True
         call = placement.place(read_index(index), id, name, says)
         text = read_arguments(call, arguments, bool(name), id) if arguments != "" else ""
-        if text:
-            call.note(text)
         if call.number == len(calls):
-            calls.append((call, [text]))
-        else:
+            texts: List[str] = []
+            call.pieces = texts
+            calls.append((call, texts))
+        if text:
             calls[call.number][1].append(text)
     return [(call.id, call.name, "".join(texts)) for call, texts in calls]
 
@@ -154,7 +154,8 @@ def test_whole_object_agrees_with_a_json_parser() -> None:
         for at, letter in enumerate(text):
             reader.read(letter)
             assert reader.done == (at == len(text) - 1), (text, at)
-        assert reader.value() == value
+        assert reader.text() == text and reader.size == len(text)
+        assert json.loads(reader.canonical() or "") == value
 
 
 def seconds(work: Any) -> float:

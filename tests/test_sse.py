@@ -395,3 +395,29 @@ def test_event_and_its_repr_compare_by_value() -> None:
     """Events are values."""
     assert SseEvent("a", "x", "1", 2) == SseEvent("a", "x", "1", 2) != SseEvent("a")
     assert SseEvent("a") != "a" and "'a'" in repr(SseEvent("a"))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_whole_events_read_one_by_one_equal_all_at_once(seed: int) -> None:
+    """A read of one whole event takes a short way; it gives what the long way gives."""
+    rng = random.Random(seed)
+    blocks = [
+        b"data: x\n\n", b"data: \xc3\xa9\n\n", b"data: \xff\n\n", b"data:y\n\n", b"data: \n\n",
+        b": c\n\n", b"\n\n", b"data: a\ndata: b\n\n", b"data: z\r\n\r\n", b"event: e\ndata: 1\n\n",
+        b"id: 7\ndata: 2\n\n", b"data: \r\n\n", b"stray\n\n", b"data: " + b"l" * 40 + b"\n\n",
+        b"data: half", b" more\n\n", b"\n", b"data: 3\n", b"\xef\xbb\xbfdata: bom\n\n",
+    ]
+    for _ in range(300):
+        pieces = [rng.choice(blocks) for _ in range(rng.randint(1, 8))]
+        told = []
+        for cut in (pieces, [b"".join(pieces)]):
+            parser, events, fault = SseParser(max_event_bytes=40), [], ""
+            try:
+                for piece in cut:
+                    events += parser.feed(piece)
+                end = parser.finish()
+                fault = f"{end.truncated} {end.data!r} {end.tail!r} {end.strays} {end.fields}"
+            except LlmError as error:
+                fault = str(error)
+            told.append((events, fault))
+        assert told[0] == told[1], pieces

@@ -8,7 +8,7 @@ keeps what only the provider can read, for the way back.
 
 from __future__ import annotations
 
-from typing import Any, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 from ...strictjson import mend_surrogates, mend_text
 from .shapes import malformed
@@ -21,34 +21,39 @@ class GrowingText:
     gives U+FFFD for one that stays alone.
     """
 
-    __slots__ = ("index", "_pieces", "_half")
+    __slots__ = ("index", "half", "pieces", "keep")
 
     def __init__(self, index: int, keep: bool = True) -> None:
         self.index = index
-        self._pieces: Optional[List[str]] = [] if keep else None
-        self._half = ""
+        self.half = ""  # a high surrogate that waits for its other half
+        self.pieces: List[str] = []
+        self.keep: Callable[[str], None] = self.pieces.append if keep else _forget
 
     def add(self, text: str) -> str:
         """Take a delta and return it with its halves joined, "" while it waits."""
-        if self._half or not text.isascii():
-            text, self._half = self._half + text, ""
+        if self.half or not text.isascii():
+            text, self.half = self.half + text, ""
             if "\ud800" <= text[-1] <= "\udbff":
-                text, self._half = text[:-1], text[-1]
+                text, self.half = text[:-1], text[-1]
             text = mend_text(text)
-        if text and self._pieces is not None:
-            self._pieces.append(text)
+        if text:
+            self.keep(text)
         return text
 
     def finish(self) -> str:
         """Return what was held back, mended."""
-        text, self._half = mend_text(self._half), ""
-        if text and self._pieces is not None:
-            self._pieces.append(text)
+        text, self.half = mend_text(self.half), ""
+        if text:
+            self.keep(text)
         return text
 
     def joined(self) -> str:
         """Return all text so far."""
-        return "".join(self._pieces or ())
+        return "".join(self.pieces)
+
+
+def _forget(text: str) -> None:
+    """Keep nothing: the assembler of calls has it."""
 
 
 class OpaqueDetails:

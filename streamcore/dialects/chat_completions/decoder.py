@@ -229,28 +229,49 @@ class ChatCompletionsDecoder:
         return chunks
 
     def _delta(self, delta: Dict[str, Any]) -> Chunks:
+        # Most deltas hold one thing and nothing else: more text of an open block, or fragments
+        # of calls. _any_delta comes to the same for them, 0.4 µs later: test_decoder holds
+        # both against each other.
+        if len(delta) == 1:
+            text = delta.get("content")
+            if text is None:
+                calls = delta.get("tool_calls")
+                if calls:
+                    chunks: Chunks = []
+                    self._calls.add(chunks, calls)
+                    return chunks
+                text, block = delta.get(self._reasoning_field), self._reasoning
+                if type(text) is str and text and block is not None:
+                    if text.isascii() and not block.half:
+                        block.keep(text)
+                        return [ReasoningDelta(block.index, text)]
+            elif type(text) is str and text and self._think is None:
+                block = self._text
+                if block is not None and text.isascii() and not block.half:
+                    block.keep(text)
+                    return [TextDelta(block.index, text)]
+        return self._any_delta(delta)
+
+    def _any_delta(self, delta: Dict[str, Any]) -> Chunks:
         chunks: Chunks = []
+        self._add_reasoning(chunks, delta)
         content = delta.get("content")
-        # Most deltas of an answer are text and nothing else; the rest of this method is for
-        # the others, and would find nothing in these.
-        if type(content) is not str or len(delta) != 1 + ("role" in delta):
-            self._add_reasoning(chunks, delta)
-            if type(content) is not str and content is not None:
-                self._add_parts(chunks, content)
-        if type(content) is str and content:
-            self._add_content(chunks, content)
-        if len(delta) > 1 or content is None:
-            refusal = delta.get("refusal")
-            if refusal is not None and refusal != "":
-                self._add_text(chunks, string(refusal, "refusal"))
-            calls = delta.get("tool_calls")
-            if calls:
-                self._calls.add(chunks, calls)
-            elif calls is not None and type(calls) is not list:
-                raise malformed(f"tool_calls is a {type(calls).__name__}")
-            call = delta.get("function_call")
-            if call is not None and (type(call) is not dict or any(call.values())):
-                self._calls.add(chunks, [{"function": call}])
+        if type(content) is str:
+            if content:
+                self._add_content(chunks, content)
+        elif content is not None:
+            self._add_parts(chunks, content)
+        refusal = delta.get("refusal")
+        if refusal is not None and refusal != "":
+            self._add_text(chunks, string(refusal, "refusal"))
+        calls = delta.get("tool_calls")
+        if calls:
+            self._calls.add(chunks, calls)
+        elif calls is not None and type(calls) is not list:
+            raise malformed(f"tool_calls is a {type(calls).__name__}")
+        call = delta.get("function_call")
+        if call is not None and (type(call) is not dict or any(call.values())):
+            self._calls.add(chunks, [{"function": call}])
         return chunks
 
     def _stand_in(self, choice: Dict[str, Any]) -> Chunks:

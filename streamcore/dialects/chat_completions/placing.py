@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, Dict, List, Optional, Set
+from typing import Any, Dict, List, Optional, Sequence, Set
 
 from ... import strictjson
 from ...errors import LlmError
@@ -23,45 +23,42 @@ _STRING_MARKS = re.compile(r'["\\]')
 
 
 class PlacedCall:
-    """One call: its number, and what tells whether a fragment continues it."""
+    """One call: its number, and what tells whether a fragment continues it.
 
-    __slots__ = ("number", "sent_id", "id", "name", "whole", "_pieces", "_size")
+    ``pieces`` are its arguments so far, in the assembler's own list: set once it has one.
+    """
+
+    __slots__ = ("number", "sent_id", "id", "name", "pieces", "_whole", "_read")
 
     def __init__(self, number: int, sent_id: str, id: str) -> None:
         self.number = number
         self.sent_id = sent_id  # the id as the provider wrote it
         self.id = id  # the same, made unique
         self.name = ""
-        self.whole = WholeObject()  # reads along, only when asked
-        self._pieces: List[str] = []  # what ``whole`` has not read yet
-        self._size = 0
+        self.pieces: Sequence[str] = ()
+        self._whole = WholeObject()  # reads along, only when asked
+        self._read = 0  # how many pieces it has read
 
-    def note(self, arguments: str) -> None:
-        """Remember more arguments."""
-        self._pieces.append(arguments)
-        self._size += len(arguments)
-
-    def is_whole(self) -> bool:
-        """Whether the arguments so far are one whole object and nothing after it."""
-        self.whole.read("".join(self._pieces))
-        self._pieces = []
-        return self.whole.done
-
-    @property
-    def size(self) -> int:
-        """Characters of arguments so far."""
-        return self._size
+    def whole(self) -> Optional[WholeObject]:
+        """Return the arguments so far where they are one whole object and nothing after it."""
+        new = self.pieces[self._read:] if self._read else self.pieces
+        self._read = len(self.pieces)
+        self._whole.read("".join(new))
+        return self._whole if self._whole.done else None
 
 
 class WholeObject:
     """Tells, reading along, whether a text is one whole ``{…}``: each character once."""
 
-    __slots__ = ("done", "text", "_value", "_depth", "_in_string", "_escaped", "_broken")
+    __slots__ = (
+        "done", "size", "_text", "_canonical", "_depth", "_in_string", "_escaped", "_broken",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.done = False
-        self.text: List[str] = []  # all that was read, for comparing a repetition with it
-        self._value: Any = None  # the same, parsed once; None while it is not
+        self.size = 0  # characters read
+        self._text: List[str] = []  # all of them, for comparing a repetition with it
+        self._canonical: Optional[str] = None  # the same in one spelling, made once
         self._depth = 0
         self._in_string = False
         self._escaped = False
@@ -71,8 +68,9 @@ class WholeObject:
         """Take the next characters."""
         if not piece:
             return
-        self.text.append(piece)
-        self._value = None
+        self._text.append(piece)
+        self.size += len(piece)
+        self._canonical = None
         at = 0
         while at < len(piece):
             if self._in_string:
@@ -84,14 +82,19 @@ class WholeObject:
             at = token.end()
             self._read_token(token.group())
 
-    def value(self) -> Any:
-        """Return what was read as a value, or None where it is no JSON: ``finish`` says so."""
-        if self._value is None:
+    def text(self) -> str:
+        """Return what was read."""
+        self._text = ["".join(self._text)]
+        return self._text[0]
+
+    def canonical(self) -> Optional[str]:
+        """Return what was read in one spelling; None where it is no JSON: ``finish`` says so."""
+        if self._canonical is None:
             try:
-                self._value = strictjson.loads("".join(self.text))
+                self._canonical = _spelled(strictjson.loads(self.text()))
             except ValueError:
                 return None
-        return self._value
+        return self._canonical
 
     def _read_token(self, token: str) -> None:
         if self.done or (not self._depth and token != "{"):
@@ -166,7 +169,7 @@ class Placement:
                 call = here[-1]
         else:
             call = here[-1]
-            if name and has_arguments and call.is_whole():  # name and arguments again: another call
+            if name and has_arguments and call.whole():  # name and arguments again: another call
                 call = self._open("")
         if here and here[-1] is call:
             return call
@@ -180,7 +183,7 @@ class Placement:
             return self._by_id.get(id) or self._open(id)
         last = self.last
         if name:  # the name of the call at hand, again, continues it while it is not whole
-            if last is not None and last.name == name and not last.is_whole():
+            if last is not None and last.name == name and not last.whole():
                 return last
             return self._open("")
         if last is None:
@@ -224,25 +227,22 @@ def read_arguments(call: PlacedCall, arguments: Any, has_name: bool, id: str) ->
     by_itself = not has_name or (id and id == call.sent_id)
     if by_itself and _repeats(call, arguments, text, is_object):
         return ""
-    if is_object and call.size:
+    if is_object and any(call.pieces):
         raise _fail(f"call {call.number}: an object of arguments after other arguments")
     return text
 
 
 def _repeats(call: PlacedCall, arguments: Any, text: str, is_object: bool) -> bool:
-    if not call.size or text[:1] != "{" or not (is_object or len(text) == call.size):
-        return False
-    if not call.is_whole():
+    whole = call.whole() if text[:1] == "{" and call.pieces else None
+    if whole is None:
         return False
     if is_object:
         # Compared as text: Python holds 1 and true for equal, JSON does not.
-        return _canonical(call.whole.value()) == _canonical(arguments)
-    there = "".join(call.whole.text)
-    call.whole.text = [there]
-    return there == text
+        return whole.canonical() == _spelled(arguments)
+    return whole.size == len(text) and whole.text() == text
 
 
-def _canonical(value: Any) -> str:
+def _spelled(value: Any) -> str:
     return json.dumps(value, sort_keys=True)
 
 
