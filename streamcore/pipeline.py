@@ -93,20 +93,24 @@ def iter_chunks(
     """
     pieces = iter(byte_pieces)
     try:
-        body = _limited(pieces, limits.max_stream_bytes)
-        head, first = _first_bytes(body, limits.max_event_bytes)
+        head, first = _first_bytes(pieces, limits.max_event_bytes)
         if not first:
             raise LlmError(f"the body is empty{origin}", "EMPTY_RESPONSE", phase="body")
         if first == b"{":
-            yield from decoder.document(_whole_text(head, body))
+            whole = _limited(chain((head,), pieces), limits.max_stream_bytes)
+            yield from decoder.document(_whole_text(whole))
             return
         if first == b"<":
-            raise _no_stream(head, body, origin)
+            raise _no_stream(head, pieces, origin)
         parser = SseParser(limits.max_event_bytes)
         push: Push = decoder.push
         if raw_events is not None:
             push = _recording(push, raw_events)
-        for piece in chain((head,), body):
+        left = limits.max_stream_bytes
+        for piece in chain((head,), pieces):
+            left -= len(piece)
+            if left < 0:
+                piece = piece[:left]  # what is within the limit may hold the whole answer
             for event in parser.feed(piece):
                 chunks = push(event)
                 if chunks:
@@ -115,6 +119,8 @@ def iter_chunks(
                         return
             if parser.fault is not None:  # after those events: told now, not with the next bytes
                 raise parser.fault
+            if left < 0:
+                raise _too_large("the body", "max_stream_bytes", limits.max_stream_bytes)
         yield from _finish(parser, decoder, origin)
     except LlmError as error:
         if error.partial == Partial():
@@ -149,10 +155,9 @@ def _recording(push: Push, raw_events: List[SseEvent]) -> Push:
 def _limited(pieces: Iterable[bytes], limit: int) -> Iterator[bytes]:
     left = limit
     for piece in pieces:
-        if len(piece) > left:
-            yield piece[:left]  # what is within the limit may hold the whole answer
-            raise _too_large("the body", "max_stream_bytes", limit)
         left -= len(piece)
+        if left < 0:
+            raise _too_large("the body", "max_stream_bytes", limit)
         yield piece
 
 
@@ -183,8 +188,8 @@ def _too_large(what: str, setting: str, limit: int) -> LlmError:
     )
 
 
-def _whole_text(head: bytes, body: Iterator[bytes]) -> str:
-    data = b"".join([head, *body])
+def _whole_text(body: Iterable[bytes]) -> str:
+    data = b"".join(body)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as bad:

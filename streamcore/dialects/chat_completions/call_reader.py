@@ -73,28 +73,30 @@ class CallReader:
             raise malformed(f"tool_calls is a {type(fragments).__name__}")
         for fragment in fragments:
             if type(fragment) is dict:
-                if len(fragment) != 2 or not self._continue(chunks, fragment):
+                call, text = self._continues(fragment)
+                if call is None:
                     self._add(chunks, fragment)
+                    continue
+                place = self._placement.last = call.place
+                self._assembler.extend(place.number, text)
+                if call.arguments.half or not text.isascii():
+                    text = call.arguments.add(text)
+                if text:
+                    chunks.append(ToolCallDelta(call.index, None, None, text))
             elif fragment is not None:
                 raise malformed(f"a tool call is a {type(fragment).__name__}")
 
-    def _continue(self, chunks: Chunks, fragment: Dict[str, Any]) -> bool:
+    def _continues(self, fragment: Dict[str, Any]) -> Tuple[Optional[_OpenCall], str]:
         # Nearly every fragment of a long call is an index and more text for the call last
-        # touched there. _add gives the same for it at over twice the cost (1.9 µs to 0.7);
+        # touched there. _add gives the same for it at over twice the cost (1.9 µs to 0.8);
         # test_call_reader holds both against each other.
-        index, function = fragment.get("index"), fragment.get("function")
-        if type(index) is not int or type(function) is not dict or len(function) != 1:
-            return False
-        call, text = self._touched.get(index), function.get("arguments")
-        if call is None or type(text) is not str or not text or text[0] == "{":
-            return False  # "{" may begin a repetition of the whole object
-        place = self._placement.last = call.place
-        self._assembler.extend(place.number, text)
-        if call.arguments.half or not text.isascii():
-            text = call.arguments.add(text)
-        if text:
-            chunks.append(ToolCallDelta(call.index, None, None, text))
-        return True
+        if len(fragment) == 2:
+            index, function = fragment.get("index"), fragment.get("function")
+            if type(index) is int and type(function) is dict and len(function) == 1:
+                text = function.get("arguments")
+                if type(text) is str and text and text[0] != "{":  # "{" may begin a repetition
+                    return self._touched.get(index), text
+        return None, ""
 
     def _add(self, chunks: Chunks, fragment: Dict[str, Any]) -> None:
         function, sent_id, name, arguments = self._take_apart(fragment)

@@ -173,11 +173,15 @@ class ChatCompletionsDecoder:
     # -- one payload ---------------------------------------------------------------------
 
     def _payload(self, payload: Dict[str, Any]) -> Chunks:
+        # One method for a frame and its choice: a call less an event is worth the length.
         choices = payload.get("choices")
-        if "error" in payload or not choices or payload.get("object") == "error":
-            found = failures.find_error(payload)
-            if found is not None:
-                raise self._provider_error(found, payload)
+        if (
+            type(choices) is not list
+            or len(choices) != 1
+            or "error" in payload
+            or payload.get("object") == "error"
+        ):
+            self._refuse_frame(payload, choices)
         usage = payload.get("usage")
         if usage:
             self._note_usage(usage)
@@ -185,48 +189,42 @@ class ChatCompletionsDecoder:
             self._note_usage(payload["x_groq"].get("usage"))
         if self._response_id is None or self._model is None:
             self._note_identity(payload)
-        if not choices:
-            if choices is not None and type(choices) is not list:
-                raise malformed(f"choices is a {type(choices).__name__}")
-            if not usage:
+        choice = choices[0] if choices else None
+        if choice is None:
+            if not choices and not usage:
                 self._count("payload_without_choices")
             return []
-        if type(choices) is not list:
-            raise malformed(f"choices is a {type(choices).__name__}")
-        if len(choices) > 1:
-            raise malformed("a frame holds more than one choice: a second answer")
-        return self._one_choice(choices[0], payload)
-
-    def _one_choice(self, choice: Any, payload: Dict[str, Any]) -> Chunks:
         if type(choice) is not dict:
-            if choice is None:
-                return []
             raise malformed(f"a choice is a {type(choice).__name__}")
         if choice.get("error") is not None:
-            found = failures.find_error(payload)
-            if found is not None:
-                raise self._provider_error(found, payload)
+            self._refuse_frame(payload, choices)
         index = choice.get("index")
         if index != self._choice:
             self._note_choice(index)
         word = choice.get("finish_reason")
-        if word:
+        if word is not None and word != "":
             self._note_finish(word)
-        elif word is not None and word != "":
-            raise malformed(f"a finish_reason is a {type(word).__name__}")
-        if "usage" in choice and not payload.get("usage"):
+        if "usage" in choice and not usage:
             self._note_usage(choice["usage"])
         delta = choice.get("delta")
         if type(delta) is not dict:
             if delta is not None:
                 raise malformed(f"a delta is a {type(delta).__name__}")
             return self._stand_in(choice)
-        if not delta:
-            return []
-        chunks = self._delta(delta)
+        chunks = self._delta(delta) if delta else []
         if chunks:
             self._delta_seen = True
         return chunks
+
+    def _refuse_frame(self, payload: Dict[str, Any], choices: Any) -> None:
+        """Raise what an odd frame holds: an error, choices of a wrong type, a second answer."""
+        found = failures.find_error(payload)
+        if found is not None:
+            raise self._provider_error(found, payload)
+        if choices is not None and type(choices) is not list:
+            raise malformed(f"choices is a {type(choices).__name__}")
+        if choices and len(choices) > 1:
+            raise malformed("a frame holds more than one choice: a second answer")
 
     def _delta(self, delta: Dict[str, Any]) -> Chunks:
         # Most deltas hold one thing and nothing else: more text of an open block, or fragments
