@@ -3,7 +3,7 @@
 
     byte pieces ─▶ what kind of body? ─▶ SseParser ─▶ decoder ─▶ chunks
 
-The consumer pulls. A body that starts with ``{`` is a JSON document, one that
+The consumer pulls. A body that starts with ``{`` or ``[`` is a JSON document, one that
 starts with ``<`` or has no SSE field is no stream. Everything a provider can
 send gives chunks or an ``LlmError`` that carries what had arrived. No finish is
 yielded that was not proven.
@@ -96,7 +96,7 @@ def iter_chunks(
         head, first = _first_bytes(pieces, limits.max_event_bytes)
         if not first:
             raise LlmError(f"the body is empty{origin}", "EMPTY_RESPONSE", phase="body")
-        if first == b"{":
+        if first == b"{" or first == b"[":
             whole = _limited(chain((head,), pieces), limits.max_stream_bytes)
             yield from decoder.document(_whole_text(whole))
             return

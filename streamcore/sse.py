@@ -23,23 +23,31 @@ class SseEvent:
     """One event: ``data`` without its last line end, and what was said beside it.
 
     ``event`` is its name (``message`` when none was given), ``id`` the last
-    event id so far, ``retry`` the reconnection time it set, in milliseconds.
+    event id so far, ``retry`` the reconnection time it set, in milliseconds;
+    ``skipped``, which is beside its value, counts the lines before its end that were
+    no SSE field.
     """
 
-    __slots__ = ("data", "event", "id", "retry")
+    __slots__ = ("data", "event", "id", "retry", "skipped")
 
     def __init__(
-        self, data: str, event: str = "message", id: str = "", retry: Optional[int] = None
+        self,
+        data: str,
+        event: str = "message",
+        id: str = "",
+        retry: Optional[int] = None,
+        skipped: int = 0,
     ) -> None:
         self.data = data
         self.event = event
         self.id = id
         self.retry = retry
+        self.skipped = skipped
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, SseEvent):
             return NotImplemented
-        return all(getattr(self, name) == getattr(other, name) for name in self.__slots__)
+        return all(getattr(self, name) == getattr(other, name) for name in self.__slots__[:-1])
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -91,6 +99,7 @@ class SseParser:
         self._start: Optional[bytes] = b""  # first bytes, while they may still become a BOM
         self._offset = 0  # body bytes before the piece at hand
         self._strays: List[str] = []  # lines that were no field
+        self._skipped = 0  # how many of them since the last event
         self._fields = False  # any line was a field or comment
         self._plain = False  # nothing is open or in doubt: a read of one whole event is just that
         self.fault: Optional[LlmError] = None  # met after events; the next call raises it
@@ -134,7 +143,8 @@ class SseParser:
                 raise
         self._offset += len(piece)
         self._plain = (
-            self._clean and not self._tail and not self._swallow_lf and self.fault is None
+            self._clean and not self._tail and not self._swallow_lf
+            and not self._skipped and self.fault is None
         )
         return events
 
@@ -176,7 +186,8 @@ class SseParser:
         rest = blocks.pop()
         limit = self._limit
         for block in blocks:
-            if block[:6] == b"data: " and b"\n" not in block and len(block) <= limit:
+            simple = block[:6] == b"data: " and b"\n" not in block and len(block) <= limit
+            if simple and not self._skipped:
                 try:
                     events.append(SseEvent(block[6:].decode(), "message", self._id))
                 except UnicodeDecodeError as bad:
@@ -228,8 +239,10 @@ class SseParser:
             self._fields = True  # a comment: alive, but part of no event
             return
         if name not in _FIELDS:
-            if len(self._strays) < _STRAYS_KEPT and not line.isspace():
-                self._strays.append(line[:200].decode("utf-8", "replace"))
+            if not line.isspace():
+                self._skipped += 1
+                if len(self._strays) < _STRAYS_KEPT:
+                    self._strays.append(line[:200].decode("utf-8", "replace"))
             return
         self._size = size
         self._fields, self._clean = True, False
@@ -255,8 +268,9 @@ class SseParser:
                 for value, start in self._lines:
                     _text(value, start)
                 raise
-            events.append(SseEvent(text, self._event or "message", self._id, self._retry))
-            self._lines = []
+            name = self._event or "message"
+            events.append(SseEvent(text, name, self._id, self._retry, self._skipped))
+            self._lines, self._skipped = [], 0
         self._size, self._event, self._retry, self._clean = 0, "", None, True
 
     def _after_bom(self, piece: bytes) -> bytes:

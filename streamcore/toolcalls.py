@@ -51,9 +51,11 @@ class ToolCallAssembler:
         self.ignored = 0
 
     def push(self, fragment: Mapping[str, Any]) -> None:
-        """Take one fragment: ``index``, ``id``, ``extras``, and ``function`` with ``name``
-        and ``arguments``, as providers send them; what is absent or None says nothing.
+        """Take one fragment as providers send it.
 
+        Args:
+            fragment: ``index``, ``id``, ``extras``, and ``function`` with ``name`` and
+                ``arguments``; what is absent or None says nothing.
         Raises:
             LlmError: ``MALFORMED_TOOL_CALL`` before a limit is passed.
         """
@@ -62,13 +64,13 @@ class ToolCallAssembler:
             self.ignored += 1
             return
         function = fragment.get("function") or {}
-        self.add(
-            index,
-            fragment.get("id"),
-            function.get("name"),
-            function.get("arguments") or "",
-            fragment.get("extras"),
-        )
+        if not isinstance(function, Mapping):
+            raise self._fail(index, f"its function is a {type(function).__name__}")
+        texts = (fragment.get("id"), function.get("name"), function.get("arguments"))
+        for text in texts:
+            if not isinstance(text, (str, type(None))):
+                raise self._fail(index, f"it has a {type(text).__name__} in a text's place")
+        self.add(index, texts[0], texts[1], texts[2] or "", fragment.get("extras"))
 
     def add(
         self,

@@ -131,3 +131,32 @@ def test_many_fragments_of_details_are_linear() -> None:
     extras: Any = opaque.extras()
     assert len(extras["reasoning_details"][0]["text"]) == 800_000
     assert time.perf_counter() - start < 10
+
+
+def test_signature_alone_belongs_to_the_text_before_it() -> None:
+    """Text in pieces, then the signature of the same type and index: one item goes back."""
+    opaque = OpaqueDetails()
+    for item in (
+        {"type": "reasoning.text", "text": "a", "index": 0},
+        {"type": "reasoning.text", "text": "x", "index": 1},
+        {"type": "reasoning.text", "text": "b", "index": 0},
+        {"type": "reasoning.text", "signature": "S0", "index": 0},
+        {"type": "reasoning.encrypted", "data": "E1", "index": 2},
+        {"type": "reasoning.encrypted", "data": "E2", "index": 2},
+    ):
+        opaque.add(item)
+    assert opaque.extras() == {"reasoning_details": [
+        {"type": "reasoning.text", "index": 0, "signature": "S0", "text": "ab"},
+        {"type": "reasoning.text", "index": 1, "text": "x"},
+        {"type": "reasoning.encrypted", "data": "E1", "index": 2},
+        {"type": "reasoning.encrypted", "data": "E2", "index": 2},
+    ]}
+
+
+def test_lists_kept_as_they_are_grow() -> None:
+    """Thinking blocks come in several deltas, and all of them go back."""
+    opaque, first = OpaqueDetails(), [{"signature": "a"}]
+    opaque.keep("thinking_blocks", first)
+    opaque.keep("thinking_blocks", [{"signature": "b"}])
+    assert opaque.extras() == {"thinking_blocks": [{"signature": "a"}, {"signature": "b"}]}
+    assert first == [{"signature": "a"}]

@@ -430,3 +430,14 @@ def test_short_way_of_a_delta_equals_the_long_way(seed: int) -> None:
                 error = f"{failed}"
             said.append((chunks, error, decoder.partial(), decoder.diagnostics))
         assert said[0] == said[1], events
+
+
+@pytest.mark.parametrize("wrong", [
+    {"context_window": -5}, {"context_window": True}, {"context_window": 1.5}, {"images": "no"},
+    {"stream_options": None}, {"think_tags": 1}, {"max_tokens_field": 5}, {"reasoning_field": ""},
+    {"done_marker": "maybe"}, {"reasoning_passback": "sometimes"},
+])
+def test_options_are_checked_when_made(wrong: Dict[str, Any]) -> None:
+    """A bend that cannot be is refused where it is written, not where it would be met."""
+    with pytest.raises((TypeError, ValueError)):
+        DialectOptions(**wrong)

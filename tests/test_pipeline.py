@@ -268,7 +268,7 @@ def test_body_limit_is_exact_for_every_cut() -> None:
 
 def test_body_limit_counts_json_documents_too() -> None:
     """A JSON body that passes max_stream_bytes is refused before it is parsed."""
-    body = b'{"choices":[{"message":{"content":"' + b"a" * 500 + b'"}}]}'
+    body = b'{"choices":[{"finish_reason":"stop","message":{"content":"' + b"a" * 500 + b'"}}]}'
     assert run(body, limits=Limits(max_stream_bytes=len(body))).code is None
     assert run(bytewise(body), limits=Limits(max_stream_bytes=100)).code == "MALFORMED_RESPONSE"
 
@@ -279,7 +279,8 @@ def test_blank_start_of_any_length_changes_nothing(blanks: bytes) -> None:
     answer = D({"content": "a"}) + F("stop")
     for count in (1, 5000):
         start = blanks * count
-        for body in (start + answer + DONE, start + b'{"choices":[{"message":{"content":"a"}}]}'):
+        whole = b'{"choices":[{"message":{"content":"a"},"finish_reason":"stop"}]}'
+        for body in (start + answer + DONE, start + whole):
             told = run(body)
             assert told.message.text == "a" and run(bytewise(body)).told == told.told
         assert run([start, answer], done_marker="optional").message.text == "a"

@@ -77,3 +77,21 @@ def test_huge_counts_stay_whole() -> None:
     """No float in between."""
     assert read_usage({"prompt_tokens": 10**30 + 1, "prompt_tokens_details": {"cached_tokens": 1}}
                       ) == TokenUsage(10**30, None, 1)
+
+
+@pytest.mark.parametrize("report,uncached", [
+    ({"input_tokens": 3000, "output_tokens": 50, "cache_read_input_tokens": 2000}, 3000),
+    ({"prompt_tokens": 3000, "completion_tokens": 50, "total_tokens": 5050,
+      "cache_read_input_tokens": 2000}, 3000),
+    ({"prompt_tokens": 3000, "completion_tokens": 50, "total_tokens": 3050,
+      "cache_read_input_tokens": 2000}, 1000),
+    ({"prompt_tokens": 3000, "completion_tokens": 50, "total_tokens": 3050,
+      "prompt_tokens_details": {"cached_tokens": 2000}}, 1000),
+])
+def test_cached_input_beside_the_prompt_is_not_taken_out(
+    report: Dict[str, Any], uncached: int
+) -> None:
+    """Anthropic's names count uncached input only, as does a prompt whose total says so."""
+    usage = read_usage(report)
+    assert usage is not None
+    assert (usage.input_tokens, usage.cache_read_tokens) == (uncached, 2000)

@@ -30,7 +30,7 @@ class DialectOptions:
         think_tags: turn ``<think>…</think>`` in content into reasoning.
         context_window: tokens; lets an empty answer be told from an overflow.
     Raises:
-        ValueError: for a word outside the lists above.
+        ValueError, TypeError: for a word outside the lists above, or a value that cannot be.
     """
 
     done_marker: str = "required"
@@ -43,6 +43,18 @@ class DialectOptions:
     context_window: Optional[int] = None
 
     def __post_init__(self) -> None:
+        for name in ("stream_options", "images", "think_tags"):
+            if not isinstance(getattr(self, name), bool):
+                raise TypeError(f"{name} is True or False, not {getattr(self, name)!r}")
+        for name in ("max_tokens_field", "reasoning_field"):
+            value = getattr(self, name)
+            if not isinstance(value, str) or not value:
+                raise ValueError(f"{name} is the name of a field, not {value!r}")
+        window = self.context_window
+        if window is not None and (isinstance(window, bool) or not isinstance(window, int)):
+            raise TypeError(f"context_window is a whole number of tokens, not {window!r}")
+        if window is not None and window < 1:
+            raise ValueError(f"context_window must be 1 or more: {window}")
         if self.done_marker not in DONE_MARKERS:
             raise ValueError(f"done_marker is one of {DONE_MARKERS}, not {self.done_marker!r}")
         if self.reasoning_passback not in REASONING_PASSBACK:

@@ -30,6 +30,9 @@ def find_error(payload: Mapping[str, Any], event_name: str = "message") -> Any:
         payload.get("type"),
     ):
         return payload
+    groq = payload.get("x_groq")  # why a stream was stopped early, beside a frame like any other
+    if isinstance(groq, Mapping) and _says_something(groq.get("error")):
+        return groq["error"]
     base = payload.get("base_resp")  # MiniMax: in every frame, status_code 0 when all is well
     if isinstance(base, Mapping) and base.get("status_code") not in (None, 0, "0", ""):
         return base
@@ -43,6 +46,9 @@ def _find_without_choices(payload: Mapping[str, Any]) -> Any:
     errors = payload.get("errors")
     if payload.get("success") is False or (isinstance(errors, list) and errors):
         return payload  # Cloudflare
+    status = payload.get("status")
+    if isinstance(status, int) and status >= 400 and payload.get("title"):
+        return payload  # RFC 9457 problem details, as NVIDIA sends them
     named = any(payload.get(key) for key in _CODE_KEYS)
     if named and isinstance(payload.get("message"), str) and payload["message"]:
         return payload  # Cerebras, DashScope, Databricks and Cohere have no wrapper

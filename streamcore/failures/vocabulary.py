@@ -149,6 +149,8 @@ CONTEXT_WORDS = _words(
     r"\bmax(?:imum)?(?: supported| allowed)? context|n_keep[^.]{0,30}n_ctx",
     r"(?:longer|larger|greater|more) than [^.]{0,60}\bcontext[ _-]?(?:length|window|size)",
     r"context (?:length|window|size) (?:is|of) (?:only )?\d",
+    # SiliconFlow; Volcengine; GitHub Models.
+    r"max_seq_len|exceed[^.]{0,30}\bmax message tokens|tokens_limit_reached",
     # A prompt or an input that is too long. "input" and "prompt" must be there: a tool's
     # description, an image or max_tokens can be too long in a request that fits.
     r"\b(?:prompt|input|conversation)(?: tokens?| length| text| sequence| is| are| was){0,3}"

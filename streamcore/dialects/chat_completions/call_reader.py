@@ -63,12 +63,27 @@ class CallReader:
     def __len__(self) -> int:
         return len(self._calls)
 
+    def add_whole(self, chunks: Chunks, calls: Any) -> None:
+        """Take the calls of a message: each item is one call, whatever its index says.
+
+        Raises:
+            LlmError: as ``add`` does.
+        """
+        if type(calls) is list:
+            calls = [
+                {**call, "index": place} if type(call) is dict else call
+                for place, call in enumerate(calls)
+            ]
+        self.add(chunks, calls)
+
     def add(self, chunks: Chunks, fragments: Any) -> None:
         """Take the fragments of one delta and append their chunks.
 
         Raises:
             LlmError: for what has no sure place, a wrong type, or passes a limit.
         """
+        if type(fragments) is dict:  # one call without the list round it, as TGI sends it
+            fragments = [fragments]
         if type(fragments) is not list:
             raise malformed(f"tool_calls is a {type(fragments).__name__}")
         for fragment in fragments:
@@ -171,14 +186,25 @@ class CallReader:
         Raises:
             LlmError: ``MALFORMED_TOOL_CALL`` when one of them cannot be trusted.
         """
-        indexes = [call.index for call in self._calls.values()]
-        return list(zip(indexes, self._assembler.finish()))
+        calls = self._assembler.finish()
+        for open_call, call in zip(self._calls.values(), calls):
+            sent = open_call.place.sent_id
+            if call.id != sent:
+                self._count("tool_call_id_repeated" if sent else "tool_call_id_made")
+            if call.arguments == "{}" and "".join(open_call.place.pieces) != "{}":
+                self._count("tool_call_arguments_empty")
+        return list(zip([open_call.index for open_call in self._calls.values()], calls))
 
 
 def _extras(fragment: Dict[str, Any], function: Dict[str, Any]) -> Optional[Dict[str, Any]]:
     """The fields of a fragment that only its provider can read, such as thought signatures."""
-    if fragment.get("arguments") and not function:  # kept as opaque, they would be lost unseen
-        raise malformed("a tool call's arguments stand beside its function, not in it")
+    if not function.get("arguments"):
+        # Kept as opaque, they would be lost unseen, and the call trusted without them.
+        if fragment.get("arguments"):
+            raise malformed("a tool call's arguments stand beside its function, not in it")
+        for name in ("parameters", "input", "args"):
+            if function.get(name):
+                raise malformed(f"a tool call's arguments stand under the name {name!r}")
     extras = {
         key: value
         for key, value in fragment.items()

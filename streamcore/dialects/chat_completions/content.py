@@ -67,30 +67,43 @@ class OpaqueDetails:
         self._fields: Dict[str, Any] = {}
         self._items: List[Dict[str, Any]] = []
         self._texts: List[Dict[str, List[str]]] = []  # per item, its growing strings
+        self._places: Dict[str, int] = {}  # by type and index, the latest item
 
     def keep(self, name: str, value: Any) -> None:
-        """Keep a field as it is."""
-        self._fields[name] = value
+        """Keep a field as it is; a list goes on a list that is there."""
+        there = self._fields.get(name)
+        if isinstance(there, list) and isinstance(value, list):
+            there.extend(value)
+        else:
+            self._fields[name] = list(value) if isinstance(value, list) else value
 
     def add(self, item: Dict[str, Any]) -> None:
-        """Take one item of ``reasoning_details``, or more of the last one."""
+        """Take one item of ``reasoning_details``, or more of one that is there.
+
+        An item goes on under the same type and index, whatever comes between: its text
+        in pieces, then its signature alone. Without an index only the last one goes on.
+        """
         rest = {key: value for key, value in item.items() if key not in ("text", "summary")}
         texts = {
             key: item[key] for key in ("text", "summary") if isinstance(item.get(key), str)
         }
-        if texts and self._items and self._continues(rest, texts):
-            self._items[-1].update({k: v for k, v in rest.items() if v is not None})
-        else:
+        at = self._find(rest)
+        if at is None:
+            at = len(self._items)
             self._items.append(rest)
             self._texts.append({})
+            self._places[_place(rest)] = at
+        else:
+            self._items[at].update({k: v for k, v in rest.items() if v is not None})
         for key, text in texts.items():
-            self._texts[-1].setdefault(key, []).append(text)
+            self._texts[at].setdefault(key, []).append(text)
 
-    def _continues(self, rest: Dict[str, Any], texts: Dict[str, Any]) -> bool:
-        last = self._items[-1]
-        return self._texts[-1].keys() == texts.keys() and all(
-            last.get(key) == rest.get(key) for key in ("type", "index")
-        )
+    def _find(self, rest: Dict[str, Any]) -> Optional[int]:
+        at = self._places.get(_place(rest))
+        if at is None or (rest.get("data") and self._items[at].get("data")):
+            return None  # another encrypted item
+        unnumbered = rest.get("index") is None
+        return None if unnumbered and at != len(self._items) - 1 else at
 
     def extras(self) -> Optional[Dict[str, Any]]:
         """Return the fields of the message, or None when there are none."""
@@ -102,6 +115,10 @@ class OpaqueDetails:
             ]
         mended: Dict[str, Any] = mend_surrogates(extras)
         return mended or None
+
+
+def _place(item: Dict[str, Any]) -> str:
+    return repr((item.get("type"), item.get("index")))
 
 
 def read_details(details: Any, opaque: OpaqueDetails) -> List[str]:

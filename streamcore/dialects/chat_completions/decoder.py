@@ -36,6 +36,12 @@ from .shapes import malformed, shown, string
 from .think_tags import ThinkTags
 from .usage_report import read_usage
 
+_DELTA_FIELDS = frozenset((
+    *REASONING_FIELDS, "role", "content", "refusal", "tool_calls", "function_call",
+    "reasoning_details", "reasoning_opaque", "thinking_blocks", "extra_content",
+))
+"""The fields of a delta that are read; others are counted."""
+
 _CAUTION = {"stop": 0, "tool-calls": 1, "max-tokens": 2, "error": 3}  # of several, the highest wins
 
 _NO_WORD = ("", "null", "none")  # null, as servers write it that turn everything into text
@@ -85,6 +91,7 @@ class ChatCompletionsDecoder:
         )
         self._blocks = 0  # blocks opened so far: the next one's index
         self._think = ThinkTags() if self._options.think_tags else None
+        self._in_thought = False  # the last content was marked as a thought
         self._details = OpaqueDetails()
         self._choice: Any = None  # the choice index of the one answer
         self._finish: Optional[str] = None  # the most cautious meaning so far
@@ -103,7 +110,9 @@ class ChatCompletionsDecoder:
         if self.done:
             return []
         data = event.data
-        if event.event == "error" and data:
+        if event.skipped:
+            self._count("lines_that_are_no_field", event.skipped)
+        if event.event != "message" and data and event.event.strip().lower() == "error":
             raise self._named_error(data)
         try:
             payload, stop = self._decode(data)
@@ -119,9 +128,9 @@ class ChatCompletionsDecoder:
         elif stop > _LONG and strictjson.is_too_deep(data, payload):
             raise malformed(f"a payload is nested too deeply: {shown(data)}")
         if type(payload) is not dict:
-            if self._is_note(event):
+            if payload is None or self._is_note(event):  # null means absent, here too
                 return []
-            raise malformed(f"a payload is no JSON object: {shown(data)}")
+            payload = _unwrapped(payload, data)
         return self._payload(payload)
 
     def _is_note(self, event: SseEvent) -> bool:
@@ -157,8 +166,8 @@ class ChatCompletionsDecoder:
         if found is not None:
             raise self._provider_error(found, payload)
         choices = payload.get("choices")
-        if not isinstance(choices, list) or not choices or not _has_message(choices):
-            raise malformed(f"a JSON document that is no completion: {shown(text)}")
+        if not isinstance(choices, list) or not choices or not _is_whole(choices):
+            raise malformed(f"a JSON document that is no whole completion: {shown(text)}")
         self._count("json_document")
         chunks = self._payload(payload)
         return chunks + self._end()
@@ -185,14 +194,17 @@ class ChatCompletionsDecoder:
         usage = payload.get("usage")
         if usage:
             self._note_usage(usage)
-        elif "x_groq" in payload and isinstance(payload["x_groq"], dict):
-            self._note_usage(payload["x_groq"].get("usage"))
+        if "x_groq" in payload and isinstance(payload["x_groq"], dict):
+            if payload["x_groq"].get("error"):
+                self._refuse_frame(payload, choices)
+            if not usage:
+                self._note_usage(payload["x_groq"].get("usage"))
         if self._response_id is None or self._model is None:
             self._note_identity(payload)
         choice = choices[0] if choices else None
         if choice is None:
-            if not choices and not usage:
-                self._count("payload_without_choices")
+            if not usage:
+                self._count("choice_null" if choices else "payload_without_choices")
             return []
         if type(choice) is not dict:
             raise malformed(f"a choice is a {type(choice).__name__}")
@@ -211,6 +223,8 @@ class ChatCompletionsDecoder:
             if delta is not None:
                 raise malformed(f"a delta is a {type(delta).__name__}")
             return self._stand_in(choice)
+        if choice.get("message") is not None:
+            self._count("message_beside_delta")
         chunks = self._delta(delta) if delta else []
         if chunks:
             self._delta_seen = True
@@ -252,9 +266,14 @@ class ChatCompletionsDecoder:
 
     def _any_delta(self, delta: Dict[str, Any]) -> Chunks:
         chunks: Chunks = []
+        unknown = delta.keys() - _DELTA_FIELDS
+        if unknown:
+            self._count("delta_field_unknown", len(unknown))
         self._add_reasoning(chunks, delta)
         content = delta.get("content")
         if type(content) is str:
+            if "extra_content" in delta or self._in_thought:
+                content = self._told_as_thought(chunks, delta, content)
             if content:
                 self._add_content(chunks, content)
         elif content is not None:
@@ -272,14 +291,48 @@ class ChatCompletionsDecoder:
             self._calls.add(chunks, [{"function": call}])
         return chunks
 
+    def _told_as_thought(self, chunks: Chunks, delta: Dict[str, Any], content: str) -> str:
+        """Give out content that Gemini marks as a thought; return what is left of it.
+
+        Its endpoint sends thoughts as content, marked beside it, and in ``<thought>`` tags
+        of which the closing one stands before the answer.
+        """
+        extra = delta.get("extra_content")
+        google = extra.get("google") if isinstance(extra, dict) else None
+        if isinstance(google, dict) and google.get("thought") is True:
+            if not self._in_thought and content.startswith("<thought>"):
+                content = content[len("<thought>"):]
+            self._in_thought = True
+            if content:
+                self._add_thought(chunks, content)
+            return ""
+        if self._in_thought and content:
+            self._in_thought = False
+            if content.startswith("</thought>"):
+                content = content[len("</thought>"):]
+        return content
+
     def _stand_in(self, choice: Dict[str, Any]) -> Chunks:
+        chunks: Chunks = []
         message = choice.get("message")
-        if message is None or self._delta_seen:
-            return []
+        if message is None:
+            return chunks
         if type(message) is not dict:
             raise malformed(f"a message is a {type(message).__name__}")
-        self._count("message_in_place_of_delta")
-        return self._delta(message)
+        if not self._delta_seen:
+            self._count("message_in_place_of_delta")
+            calls = message.get("tool_calls")
+            if calls:
+                message = {key: value for key, value in message.items() if key != "tool_calls"}
+            chunks = self._any_delta(message)
+            if calls:
+                self._calls.add_whole(chunks, calls)
+            return chunks
+        self._count("message_beside_delta")
+        chunks = []
+        if message.get("tool_calls") and not len(self._calls):  # told nowhere else: not lost
+            self._calls.add_whole(chunks, message["tool_calls"])
+        return chunks
 
     # -- text and reasoning --------------------------------------------------------------
 
@@ -307,17 +360,19 @@ class ChatCompletionsDecoder:
             chunks.append(ReasoningDelta(block.index, text))
 
     def _add_reasoning(self, chunks: Chunks, delta: Dict[str, Any]) -> None:
-        told = False
+        told = ""
         for field in REASONING_FIELDS:
             text = delta.get(field)
             if text is None or text == "":
                 continue
             text = string(text, field)
             if told:  # the same reasoning under a second name
+                if text != told:
+                    self._count("reasoning_under_another_name")
                 continue
             if self._reasoning is None:
                 self._reasoning_field = field
-            told = True
+            told = text
             self._add_thought(chunks, text)
         details = delta.get("reasoning_details")
         if details:
@@ -327,6 +382,9 @@ class ChatCompletionsDecoder:
         opaque = delta.get("reasoning_opaque")
         if opaque:
             self._details.keep("reasoning_opaque", opaque)
+        blocks = delta.get("thinking_blocks")  # LiteLLM's, with signatures that must come back
+        if blocks:
+            self._details.keep("thinking_blocks", blocks)
 
     def _add_parts(self, chunks: Chunks, content: Any) -> None:
         if type(content) is not list:
@@ -348,7 +406,7 @@ class ChatCompletionsDecoder:
         return index
 
     def _note_usage(self, report: Any) -> None:
-        if isinstance(report, dict) and report:
+        if isinstance(report, dict) and any(type(value) is int for value in report.values()):
             self._usage = report
         elif report is not None and report != {}:
             self._count("usage_odd")
@@ -380,6 +438,8 @@ class ChatCompletionsDecoder:
         if word.lower() in _NO_WORD:
             return
         meaning = FINISH_WORDS.get(word.lower(), "error")
+        if self._finish is not None and meaning != self._finish:
+            self._count("finish_reason_overruled")
         if self._finish is None or _CAUTION[meaning] > _CAUTION[self._finish]:
             self._finish, self._word = meaning, word
 
@@ -398,11 +458,16 @@ class ChatCompletionsDecoder:
         if kind == "error":
             raise finish_error(self._word or "")
         calls = self._finished_calls(kind)
-        if calls:
-            kind = "tool-calls" if kind == "stop" else kind
+        if calls and kind == "stop":
+            kind = "tool-calls"
+            self._count("finish_reason_overruled")
+        elif calls:
+            pass
         elif kind == "tool-calls":
             raise no_call_error()
         usage = read_usage(self._usage) if self._usage is not None else None
+        if usage is None and self._usage is not None:
+            self._count("usage_odd")
         blocks = self._whole_texts() + calls
         if kind == "stop" and not blocks:
             raise empty_error(usage, self._options.context_window)
@@ -470,13 +535,20 @@ def _strict_payload(text: str) -> Dict[str, Any]:
         payload = strictjson.loads(text)
     except ValueError as bad:
         raise malformed(f"a payload is not JSON ({bad}): {shown(text)}") from None
-    if type(payload) is not dict:
-        raise malformed(f"a payload is no JSON object: {shown(text)}")
-    return payload
+    return payload if type(payload) is dict else _unwrapped(payload, text)
 
 
-def _has_message(choices: List[Any]) -> bool:
+def _unwrapped(payload: Any, text: str) -> Dict[str, Any]:
+    """Return the error object that Gemini sends in a list; refuse all else that is no object."""
+    if type(payload) is list and len(payload) == 1 and type(payload[0]) is dict:
+        if failures.find_error(payload[0]) is not None:
+            return payload[0]
+    raise malformed(f"a payload is no JSON object: {shown(text)}")
+
+
+def _is_whole(choices: List[Any]) -> bool:
+    """Say whether each choice holds a message that ended: one line of a stream does not."""
     return all(
-        isinstance(choice, dict) and (choice.get("message") or choice.get("delta"))
+        isinstance(choice, dict) and choice.get("message") and choice.get("finish_reason")
         for choice in choices
     )

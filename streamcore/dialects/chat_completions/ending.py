@@ -14,14 +14,19 @@ from ...sse import SseEnd
 from ...strictjson import mend_text
 from ...usage import TokenUsage
 
-_STOP_WORDS = ("stop", "eos", "eos_token", "end_turn", "stop_sequence")
+_STOP_WORDS = ("stop", "eos", "eos_token", "end_turn", "stop_sequence", "complete")
+_CALL_WORDS = ("tool_calls", "function_call", "tool_use", "tool_call", "tool-calls")
+_LENGTH_WORDS = ("length", "max_tokens", "model_length", "max_output_tokens")
 
 FINISH_WORDS = {
     **dict.fromkeys(_STOP_WORDS, "stop"),
-    **dict.fromkeys(("tool_calls", "function_call"), "tool-calls"),
-    **dict.fromkeys(("length", "max_tokens"), "max-tokens"),
+    **dict.fromkeys(_CALL_WORDS, "tool-calls"),
+    **dict.fromkeys(_LENGTH_WORDS, "max-tokens"),
 }
-"""Finish words in lower case by what they mean; every other word is an error of that name."""
+"""Finish words in lower case by what they mean; every other word is an error of that name.
+
+Beside OpenAI's own: those of gateways that pass on the words of Anthropic, Mistral and Cohere.
+"""
 
 _OWN_WORDS = ("CONTENT_FILTER", "INSUFFICIENT_SYSTEM_RESOURCE")  # codes that are finish words too
 
@@ -64,8 +69,8 @@ def closed_error(end: SseEnd, word: Optional[str], done_marker: str) -> LlmError
     said = "the stream ended before [DONE]"
     if word is not None:
         said += f", after the finish word {mend_text(word)[:40]!r}"
-        if done_marker == "required" and not end.truncated:
-            said += " (for a provider that never sends [DONE], set done_marker='optional')"
+        if done_marker == "required" and (not end.truncated or end.data.strip() == "[DONE]"):
+            said += " (for a provider that always ends so, set done_marker='optional')"
     if end.tail:
         said += f"; it breaks off with {end.tail[-120:]!r}"
     if end.strays:

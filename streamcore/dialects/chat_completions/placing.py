@@ -142,7 +142,7 @@ class Placement:
             LlmError: ``MALFORMED_TOOL_CALL`` for a fragment that belongs to no call.
         """
         if index is None:
-            call = self._place_unnumbered(id, name)
+            call = self._place_unnumbered(id, name, has_arguments)
         else:
             call = self._place_numbered(index, id, name, has_arguments)
         if id and not call.id:
@@ -163,13 +163,19 @@ class Placement:
             known = [call for call in here if call.sent_id == id]
             if known:  # the id picks among the calls opened here
                 call = known[-1]
-            elif name:  # a new id with a name: some providers send every call as 0
-                call = self._open(id)
+                if _is_another(call, name, has_arguments):
+                    call = self._open(id)
+            elif name and not _is_late_id(here[-1], name):
+                call = self._open(id)  # a new id with a name: some providers send every call as 0
             else:  # a new id without one: some send a fresh id with every fragment
                 call = here[-1]
         else:
             call = here[-1]
             if name and has_arguments and call.whole():  # name and arguments again: another call
+                call = self._open("")
+            elif name not in ("", call.name) and not call.id and not any(call.pieces):
+                # No ids at all, and another name before any argument: a call without arguments
+                # stood here. (With an id it is one name sent in parts, and the first part stays.)
                 call = self._open("")
         if here and here[-1] is call:
             return call
@@ -178,9 +184,12 @@ class Placement:
         here.append(call)
         return call
 
-    def _place_unnumbered(self, id: str, name: str) -> PlacedCall:
+    def _place_unnumbered(self, id: str, name: str, has_arguments: bool) -> PlacedCall:
         if id:
-            return self._by_id.get(id) or self._open(id)
+            known = self._by_id.get(id)
+            if known is None or _is_another(known, name, has_arguments):
+                return self._open(id)
+            return known
         last = self.last
         if name:  # the name of the call at hand, again, continues it while it is not whole
             if last is not None and last.name == name and not last.whole():
@@ -201,6 +210,16 @@ class Placement:
         call.sent_id, call.id = id, unique_id(id, self._taken)
         self._taken.add(call.id)
         self._by_id[id] = call
+
+
+def _is_another(call: PlacedCall, name: str, has_arguments: bool) -> bool:
+    """Say whether a fragment with a call's id and another name, after its end, is another call."""
+    return name not in ("", call.name) and has_arguments and call.whole() is not None
+
+
+def _is_late_id(call: PlacedCall, name: str) -> bool:
+    """Say whether an id with the name repeated names the call that is open without one."""
+    return not call.id and name == call.name and call.whole() is None
 
 
 def read_index(index: Any) -> Optional[int]:

@@ -22,6 +22,7 @@ _CACHE_READ = (
     ("cached_tokens",),  # Moonshot
     ("input_tokens_details", "cached_tokens"),
 )
+_ANTHROPIC_CACHE = (("cache_read_input_tokens",),)
 _CACHE_WRITE = (
     ("prompt_tokens_details", "cache_write_tokens"),  # OpenRouter
     ("prompt_tokens_details", "cache_creation_tokens"),
@@ -45,17 +46,31 @@ def read_usage(report: Mapping[str, Any]) -> Optional[TokenUsage]:
     prompt, completion = _count(report, _PROMPT), _count(report, _COMPLETION)
     cache_read, cache_write = _count(report, _CACHE_READ), _count(report, _CACHE_WRITE)
     reasoning, total = _count(report, _REASONING), _count(report, _TOTAL)
-    if prompt is not None:
-        # Some count cached input beside the prompt; then nothing is to be taken out.
+    uncached = prompt
+    if prompt is not None and not _cached_beside(report, prompt, completion, total):
         cached = (cache_read or 0) + (cache_write or 0)
-        uncached: Optional[int] = prompt - cached if prompt >= cached else prompt
-    else:
-        uncached = None
+        uncached = prompt - cached if prompt >= cached else prompt
     if completion is not None and prompt is not None and reasoning and total is not None:
         if total == prompt + completion + reasoning:
             completion += reasoning
     usage = TokenUsage(uncached, completion, cache_read, cache_write, reasoning)
     return None if usage == TokenUsage() else usage
+
+
+def _cached_beside(
+    report: Mapping[str, Any], prompt: int, completion: Optional[int], total: Optional[int]
+) -> bool:
+    """Say whether cached input is counted beside the prompt and not in it.
+
+    It is under Anthropic's names, and where only then the total comes out right.
+    """
+    cached = _count(report, _ANTHROPIC_CACHE) or 0
+    cached += _count(report, (("cache_creation_input_tokens",),)) or 0
+    if not cached:
+        return False
+    if _count(report, (("prompt_tokens",),)) is None:
+        return True
+    return total is not None and total == prompt + (completion or 0) + cached
 
 
 def _count(report: Any, paths: Any) -> Optional[int]:
