@@ -946,3 +946,27 @@ def test_random_dicts_are_sent_or_refused(seed: int) -> None:
             continue
         encode_body(body)
         check_history([Message.from_dict(one) for one in body["messages"]])
+
+
+@pytest.mark.parametrize("said,sent", [
+    ([("user", "a"), ("user", "b")], [("user", "a\n\nb")]),
+    ([("user", ""), ("user", "b"), ("user", "c")], [("user", "b\n\nc")]),
+    ([("user", "a"), ("assistant", "x"), ("user", "b")],
+     [("user", "a"), ("assistant", "x"), ("user", "b")]),
+    ([("system", "s"), ("user", "a")], [("system", "s"), ("user", "a")]),
+])
+def test_alternating_history(said: List[Tuple[str, str]], sent: List[Tuple[str, str]]) -> None:
+    """Where a provider wants it, user messages in a row are one; elsewhere they stay."""
+    messages = [{"role": role, "content": text} for role, text in said]
+    body = build_body(LlmRequest.make("m", messages), DialectOptions(alternate=True))
+    assert [(m["role"], m["content"]) for m in body["messages"]] == sent
+    plain = build_body(LlmRequest.make("m", messages))
+    assert [(m["role"], m["content"]) for m in plain["messages"]] == said
+
+
+def test_alternating_history_joins_parts() -> None:
+    """An image among user messages in a row keeps its place."""
+    messages = [USER, {"role": "user", "content": [IMAGE]}, USER]
+    body = build_body(LlmRequest.make("m", messages), DialectOptions(alternate=True))
+    text = {"type": "text", "text": "hi"}
+    assert body["messages"] == [{"role": "user", "content": [text, IMAGE, text]}]

@@ -81,6 +81,18 @@ def leaves_stream_options_out(profile: ProviderProfile) -> None:
     assert "stream_options" not in body_of(profile)
 
 
+def alternates(profile: ProviderProfile) -> None:
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    said = [
+        {"role": "user", "content": "a"}, {"role": "user", "content": "b"},
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c", "content": "x"}, {"role": "user", "content": "d"},
+    ]
+    sent = build_body(LlmRequest.make("m", said), profile.options)["messages"]
+    assert [m["role"] for m in sent] == ["user", "assistant", "tool", "assistant", "user"]
+    assert sent[0]["content"] == "a\n\nb"
+
+
 def keeps_reasoning(profile: ProviderProfile) -> None:
     back = answer_sent_back(profile)
     assert not {"reasoning", "reasoning_content", "reasoning_text"} & set(back)
@@ -341,6 +353,7 @@ BENDS: Dict[str, List[Tuple[str, FrozenSet[str], Check]]] = {
         ("a failed tool call ends the stream", NOTHING, fails_on_error_event),
     ],
     "mistral": [
+        ("user and assistant must alternate", frozenset({"alternate"}), alternates),
         ("`stream_options` is left out", frozenset({"stream_options"}), leaves_stream_options_out),
         ("reasoning is never sent back", BACK, keeps_reasoning),
         ("content may be a list of", NOTHING, reads_parts("thinking", "thinking")),
@@ -390,6 +403,7 @@ BENDS: Dict[str, List[Tuple[str, FrozenSet[str], Check]]] = {
         ("the last line", DONE_MARK, ends_unterminated),
     ],
     "perplexity": [
+        ("user and assistant must alternate", frozenset({"alternate"}), alternates),
         ("answers end without", DONE_MARK, ends_without_done),
         ("reasoning is never sent back", BACK, keeps_reasoning),
         ("each frame repeats the whole answer", NOTHING,
@@ -426,8 +440,17 @@ BENDS: Dict[str, List[Tuple[str, FrozenSet[str], Check]]] = {
         ("efforts are none, low, medium and high", EFFORTS,
          switches(**{w: {"reasoning_effort": w} for w in ("none", "low", "medium", "high")})),
     ],
-    "llama.cpp": [("a full context is an error of type", NOTHING, reads_full_context)],
-    "vllm": [("reasoning goes back as", FIELD, returns_reasoning_as("reasoning"))],
+    "llama.cpp": [
+        ("user and assistant must alternate", frozenset({"alternate"}), alternates),
+        ("a full context is an error of type", NOTHING, reads_full_context),
+    ],
+    "vllm": [
+        ("user and assistant must alternate", frozenset({"alternate"}), alternates),
+        ("reasoning goes back as", FIELD, returns_reasoning_as("reasoning")),
+    ],
+    "lmstudio": [
+        ("user and assistant must alternate", frozenset({"alternate"}), alternates),
+    ],
     "transformers": [
         ("answers end without", DONE_MARK, ends_without_done),
         ("`stream_options` is left out", frozenset({"stream_options"}), leaves_stream_options_out),

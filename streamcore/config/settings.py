@@ -35,6 +35,7 @@ _POLICY_KINDS: Dict[str, Read] = {
 }
 _OPTION_KINDS: Dict[str, Read] = {
     "stream_options": read_flag, "images": read_flag, "think_tags": read_flag,
+    "alternate": read_flag,
     "context_window": read_count,
 }
 

@@ -29,6 +29,8 @@ class DialectOptions:
         images: whether image parts can be sent.
         think_tags: turn ``<think>…</think>`` in content into reasoning.
         context_window: tokens; lets an empty answer be told from an overflow.
+        alternate: the provider refuses two user messages in a row, and one after tool
+            results; such a history, left by a turn that failed, is sent so that it fits.
     Raises:
         ValueError, TypeError: for a word outside the lists above, or a value that cannot be.
     """
@@ -41,9 +43,10 @@ class DialectOptions:
     images: bool = True
     think_tags: bool = False
     context_window: Optional[int] = None
+    alternate: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("stream_options", "images", "think_tags"):
+        for name in ("stream_options", "images", "think_tags", "alternate"):
             if not isinstance(getattr(self, name), bool):
                 raise TypeError(f"{name} is True or False, not {getattr(self, name)!r}")
         for name in ("max_tokens_field", "reasoning_field"):

@@ -4,7 +4,8 @@
 In: ``https://h/v1``, with or without a last slash, with the endpoint's path already there,
 with a query, or a bare host. Out: the address to post to. Refused before any I/O, as
 ``INVALID_REQUEST``: no scheme, another scheme than http and https, no host, a port that is
-none, characters a URL cannot have. A user, a password and a query are never in the message.
+none, characters a URL cannot have. A user, a password, a query and a fragment are never
+in the message.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from ..errors import LlmError
 _ODD = re.compile(r"[^!-~]|[\"<>\\^`{|}]")  # outside printable ASCII, or never in a URL (RFC 3986)
 _HOST = re.compile(r"(?!.{254})(?:[A-Za-z0-9_-]{1,63}\.)*[A-Za-z0-9_-]{1,63}\.?")
 _IPV6 = re.compile(r"[0-9A-Fa-f:.]+(?:%25[A-Za-z0-9._~-]+)?")
+_TAIL = re.compile("[?#]")  # where a query or a fragment begins, and a key may follow
 _SHOWN = 200  # characters of a base URL in a message
 
 
@@ -89,5 +91,7 @@ def _shown(base: str) -> str:
     start = scheme[:20] + found if found else ""
     if "@" in base:
         return ascii(start + "***") if "@" not in scheme else "'***'"
-    shown, more, _ = (rest if found else base).partition("?")
-    return ascii((start + shown)[:_SHOWN] + ("?***" if more else ""))
+    whole = rest if found else base
+    shown = _TAIL.split(whole, 1)[0]
+    hidden = f"{whole[len(shown)]}***" if len(shown) < len(whole) else ""
+    return ascii((start + shown)[:_SHOWN] + hidden)

@@ -171,9 +171,14 @@ MISTRAL = ProviderProfile(
     base_url="https://api.mistral.ai/v1",
     base_url_env="MISTRAL_BASE_URL",
     key_env=("MISTRAL_API_KEY",),
-    options=DialectOptions(stream_options=False, reasoning_passback="never"),
+    options=DialectOptions(stream_options=False, reasoning_passback="never", alternate=True),
     limits=HOSTED_LIMITS,
     quirks=(
+        Quirk(
+            "user and assistant must alternate",
+            "a user message after tool results is a 400, as after a turn that failed",
+            "zed-industries/zed#37021",
+        ),
         Quirk(
             "`stream_options` is left out",
             "it was answered with 422; usage comes unasked with the finish word",
@@ -462,9 +467,14 @@ PERPLEXITY = ProviderProfile(
     base_url="https://api.perplexity.ai",
     base_url_env="PERPLEXITY_BASE_URL",
     key_env=("PERPLEXITY_API_KEY", "PPLX_API_KEY"),
-    options=DialectOptions(done_marker="optional", reasoning_passback="never"),
+    options=DialectOptions(done_marker="optional", reasoning_passback="never", alternate=True),
     limits=HOSTED_LIMITS,
     quirks=(
+        Quirk(
+            "user and assistant must alternate",
+            "two user messages in a row are a 400, as after a turn that failed",
+            "perplexityai/api-discussion#265",
+        ),
         Quirk(
             "answers end without `[DONE]`",
             "a finish word and a clean end are the proof; every recorded answer ends so",

@@ -47,8 +47,14 @@ LLAMA_CPP = ProviderProfile(
     base_url_env="LLAMA_CPP_BASE_URL",
     key_env=("LLAMA_API_KEY",),
     key_required=False,
+    options=DialectOptions(alternate=True),
     limits=LOCAL_LIMITS,
     quirks=(
+        Quirk(
+            "user and assistant must alternate",
+            "many chat templates refuse another order, as after a turn that failed",
+            "anomalyco/opencode#19840",
+        ),
         Quirk(
             "a full context is an error of type `exceed_context_size_error`",
             "it is told apart from other bad requests: CONTEXT_WINDOW_EXCEEDED",
@@ -63,9 +69,14 @@ VLLM = ProviderProfile(
     base_url_env="VLLM_BASE_URL",
     key_env=("VLLM_API_KEY",),
     key_required=False,
-    options=DialectOptions(reasoning_field="reasoning"),
+    options=DialectOptions(reasoning_field="reasoning", alternate=True),
     limits=LOCAL_LIMITS,
     quirks=(
+        Quirk(
+            "user and assistant must alternate",
+            "many chat templates refuse another order, as after a turn that failed",
+            "vllm-project/vllm#6862",
+        ),
         Quirk(
             "reasoning goes back as `reasoning`",
             "newer servers dropped `reasoning_content` for it",
@@ -80,7 +91,15 @@ LMSTUDIO = ProviderProfile(
     base_url_env="LMSTUDIO_BASE_URL",
     key_env=("LMSTUDIO_API_KEY",),
     key_required=False,
+    options=DialectOptions(alternate=True),
     limits=LOCAL_LIMITS,
+    quirks=(
+        Quirk(
+            "user and assistant must alternate",
+            "many chat templates refuse another order, as after a turn that failed",
+            "anomalyco/opencode#19840",
+        ),
+    ),
 )
 
 TRANSFORMERS = ProviderProfile(

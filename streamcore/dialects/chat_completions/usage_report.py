@@ -77,7 +77,7 @@ def _count(report: Any, paths: Any) -> Optional[int]:
     for path in paths:
         value = report
         for name in path:
-            value = value.get(name) if isinstance(value, Mapping) else None
+            value = value.get(name) if isinstance(value, dict) else None
         if isinstance(value, float) and value.is_integer():
             value = int(value)
         if isinstance(value, int) and not isinstance(value, bool) and value >= 0:

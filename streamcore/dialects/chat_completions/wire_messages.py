@@ -26,11 +26,12 @@ from ...messages import (
     ToolCall,
     ToolResult,
 )
+from ...messages.blocks import NO_OUTPUT
 from ..options import DialectOptions
 from .history import check_history, only_results
 
-NO_OUTPUT = "(no output)"
-"""Stands for an empty tool output: several providers refuse an empty tool message."""
+NO_ANSWER = "(no answer)"
+"""Stands for the answer of a turn that was broken off after its tools had run."""
 
 _WRITTEN = ("role", "content", "tool_calls", "tool_call_id")  # never taken from extras
 
@@ -63,7 +64,35 @@ def write_messages(
         shown = _neutral(message, provider, options)
         if shown is not None:
             wire.append(shown.to_dict())
-    return wire + list(results.values())
+    wire.extend(results.values())
+    return _alternating(wire) if options.alternate else wire
+
+
+def _alternating(wire: List[Dict[str, Any]]) -> List[Dict[str, Any]]:
+    """Join user messages in a row; put a word between tool results and a user message."""
+    fit: List[Dict[str, Any]] = []
+    for message in wire:
+        before = fit[-1]["role"] if fit else None
+        if message["role"] != "user" or before not in ("user", "tool"):
+            fit.append(message)
+        elif before == "tool":
+            fit += [{"role": "assistant", "content": NO_ANSWER}, message]
+        else:
+            fit[-1] = {**fit[-1], **message, "content": _joined(fit[-1], message)}
+    return fit
+
+
+def _joined(first: Dict[str, Any], second: Dict[str, Any]) -> Any:
+    contents = [message.get("content") or "" for message in (first, second)]
+    if all(isinstance(content, str) for content in contents):
+        return "\n\n".join(content for content in contents if content)
+    return [part for content in contents for part in _parts(content)]
+
+
+def _parts(content: Any) -> List[Any]:
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}] if content else []
+    return list(content)
 
 
 def _neutral(
