@@ -165,6 +165,20 @@ class LlmError(Exception):
         return _chained(twin, self)  # the causes are shared: foreign exceptions may not copy
 
 
+def aborted_error(
+    doing: str = "", *, closed: bool = False, phase: Optional[str] = None
+) -> LlmError:
+    """Return the error of a call that its caller stopped.
+
+    Args:
+        doing: what was under way, such as ``while waiting for``; "" says nothing of it.
+        closed: whether its stream was closed, rather than its cancel event set.
+        phase: as in ``Failure``.
+    """
+    who = "closed by the caller" if closed else "cancelled by the caller"
+    return LlmError(f"{who} {doing}".rstrip(), "ABORTED", phase=phase)
+
+
 def _rebuild(failure: Failure, partial: Partial) -> LlmError:
     return LlmError.from_failure(failure, partial)
 

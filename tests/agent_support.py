@@ -7,7 +7,7 @@ import os
 from contextlib import contextmanager
 from typing import Any, Dict, Iterator, List, Tuple
 
-from streamcore.agent import Agent, AgentResult, ToolOutcome
+from streamcore.agent import TURN_ENDS, Agent, AgentResult, ToolOutcome
 from streamcore.client import Client
 from streamcore.limits import Limits
 from streamcore.loopback import LoopbackServer
@@ -46,6 +46,7 @@ class Scene:
         """Take a turn; the history it leaves must be one that a strict provider takes."""
         result = self.agent.run(prompt)
         check_result(result)
+        check_ends(self.agent.session)
         assert self.server.refused == []
         return result
 
@@ -73,6 +74,12 @@ def check_result(result: AgentResult) -> None:
     assert len({id(outcome.call) for outcome in result.tool_calls}) == len(result.tool_calls)
     if result.reason not in ("stop", "max-tokens"):
         assert result.failure is not None and result.failure.message
+
+
+def check_ends(session: Session) -> None:
+    """Hold that every turn of the log ended with a word of the list."""
+    ends = [event.data["reason"] for event in session if event.type == "turn/end"]
+    assert set(ends) <= set(TURN_ENDS)
 
 
 def check_history(messages: List[Message]) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import threading
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Dict, List
 
@@ -15,10 +17,10 @@ from agent_support import (
 )
 from strict_server import StrictServer
 
-from streamcore.agent import REASONS, Agent, AgentEvent, AgentLimits
+from streamcore.agent import REASONS, TURN_ENDS, Agent, AgentEvent, AgentLimits
 from streamcore.agent.result import STATUSES
 from streamcore.calls import CallConfig
-from streamcore.chunks import Finish, TextDelta
+from streamcore.chunks import FINISH_KINDS, Finish, TextDelta
 from streamcore.client import Client
 from streamcore.errors import LlmError
 from streamcore.messages import Message, ToolCall
@@ -531,7 +533,74 @@ def test_error_of_a_callback_comes_out_unchanged(where: str, error: BaseExceptio
             assert at.run("again").ok
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(1)])
+def leave(*_: Any) -> Any:
+    """End the program, as a checker made of a command line's parser does."""
+    sys.exit(3)
+
+
+@dataclass
+class Leaving:
+    """A value that ends the program when it is made."""
+
+    text: str = ""
+
+    __post_init__ = leave
+
+
+@tool
+def leaves() -> str:
+    """End the program."""
+    return str(leave())
+
+
+@tool
+def leaves_late() -> Any:
+    """Return what ends the program when it is shown."""
+    return type("Odd", (), {"__str__": leave})()
+
+
+@tool
+def leaves_early(made: Leaving) -> str:
+    """Take a value that ends the program."""
+    return "never"
+
+
+@pytest.mark.parametrize("name", ["leaves", "leaves_late"])
+def test_sys_exit_in_a_tool_is_a_failure_of_the_tool(name: str) -> None:
+    """It stops the loop as polluted, and ends neither the run nor the program."""
+    answer = calls(("echo", "{}"), (name, "{}"), ("echo", '{"text": "b"}'))
+    with scene([answer, says("on")], [echo, leaves, leaves_late]) as at:
+        result = at.run()
+        assert result.reason == "tool-failure"
+        assert statuses(result.tool_calls) == ["ok", "failed", "not-executed"]
+        assert "SystemExit: 3" in result.tool_calls[1].content
+        assert result.failure is not None and "effects are unknown" in result.failure.message
+        assert at.agent.session.events[-1].data["reason"] == "tool-failure"
+        assert at.run("again").text == "on"
+
+
+def test_sys_exit_in_a_tool_is_reported_where_failures_are() -> None:
+    """With ``report`` the model gets it like any other failure."""
+    with scene([calls(("leaves", "{}")), says("on")], [leaves], on_tool_error="report") as at:
+        result = at.run()
+        assert result.text == "on" and statuses(result.tool_calls) == ["failed"]
+
+
+def test_sys_exit_in_a_check_refuses_the_arguments() -> None:
+    """``validate`` and a dataclass may refuse in any way."""
+    checked = Tool("checked", "", {}, lambda: "never", validate=leave)
+    answer = calls(("checked", "{}"), ("leaves_early", '{"made": {}}'))
+    with scene([answer, says("on")], [checked, leaves_early]) as at:
+        result = at.run()
+        assert result.text == "on"
+        assert statuses(result.tool_calls) == ["invalid-arguments"] * 2
+
+
+class Signalled(BaseException):
+    """What a program's own signal handler raises."""
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), Signalled()])
 def test_interrupt_in_a_tool_makes_history_valid_and_comes_out(error: BaseException) -> None:
     """Ctrl-C in a tool: what ran is told apart from what did not, then it is raised."""
     @tool
@@ -678,6 +747,32 @@ def test_words_of_the_lists_are_closed() -> None:
     )
     for word in (*REASONS, *STATUSES):
         assert f'"{word}"' in sources, word
+
+
+def test_words_of_turn_end_are_closed() -> None:
+    """The agent's reasons, the kinds of a finish, and ``closed``, which no result has."""
+    assert set(TURN_ENDS) == {*REASONS, *FINISH_KINDS, "closed"}
+    assert {word: TURN_ENDS[word] for word in REASONS} == REASONS
+    assert "closed" not in REASONS and all(TURN_ENDS.values())
+
+
+@pytest.mark.parametrize("how", ["left", "interrupted"])
+def test_turn_without_a_result_ends_with_the_word_closed(how: str) -> None:
+    """A consumer that leaves, and an exception on its way out, have no reason of their own."""
+    @tool
+    def interrupted() -> str:
+        """Be interrupted."""
+        raise KeyboardInterrupt
+
+    with scene([calls(("interrupted", "{}"))], [interrupted]) as at:
+        if how == "left":
+            events = at.agent.iter("go")
+            next(events)
+            events.close()
+        else:
+            with pytest.raises(KeyboardInterrupt):
+                at.agent.run("go")
+        assert at.agent.session.events[-1].data == {"reason": "closed"}
 
 
 def test_log_of_a_turn_has_no_key(tmp_path: Path) -> None:

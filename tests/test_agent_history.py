@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Dict, List
 
 import pytest
-from agent_support import Answer, calls, check_history, check_result, says, scene
+from agent_support import Answer, calls, check_ends, check_history, check_result, says, scene
 from strict_server import StrictServer, faults
 
 from streamcore.agent import AgentLimits
@@ -108,9 +108,10 @@ def take_a_turn(agent: Agent, world: World) -> None:
             events.close()
         elif agent.messages and agent.messages[-1].role != "assistant":
             check_result(agent.run(None))
-    except (Broken, KeyboardInterrupt, SystemExit):
+    except (Broken, KeyboardInterrupt):
         pass
     check_history(list(agent.messages))
+    check_ends(agent.session)
     asked = sum(len(message.tool_calls) for message in agent.messages)
     answered = sum(event.type == "tool/result" for event in agent.session)
     assert asked == answered, "a call without its one result in the log"

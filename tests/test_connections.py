@@ -317,7 +317,7 @@ def test_connection_that_dies_under_the_request_is_not_counted_as_a_retry(
     def serve(sock: socket.socket) -> None:
         read_request(sock)
         sock.sendall(whole())
-        read_request(sock)  # read, and the door slammed
+        read_request(sock)  # read, and the connection closed
 
     with RawServer(serve) as server:
         client = client_of(server)

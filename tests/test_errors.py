@@ -9,7 +9,9 @@ import pickle
 
 import pytest
 
-from streamcore.errors import CODES, Failure, LlmError, Partial, error_chain, is_retryable
+from streamcore.errors import (
+    CODES, Failure, LlmError, Partial, aborted_error, error_chain, is_retryable,
+)
 from streamcore.usage import TokenUsage
 
 PARTIAL = Partial("text", "thought", TokenUsage(1, 2))
@@ -32,6 +34,17 @@ def twins(error):
     yield copy.deepcopy(error)
     for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
         yield pickle.loads(pickle.dumps(error, protocol))
+
+
+@pytest.mark.parametrize("error, text", [
+    (aborted_error(), "cancelled by the caller"),
+    (aborted_error("while waiting"), "cancelled by the caller while waiting"),
+    (aborted_error("while reading", closed=True), "closed by the caller while reading"),
+])
+def test_aborted_error_says_who_stopped_what(error, text):
+    """Every layer tells of a caller's stop in the same words; it is never worth another try."""
+    assert error.failure == Failure("ABORTED", text)
+    assert aborted_error(phase="body").failure.phase == "body"
 
 
 @pytest.mark.parametrize("code", sorted(CODES))

@@ -109,6 +109,25 @@ def test_import_leaves_the_process_as_it_was() -> None:
     assert before == after
 
 
+MOST_MODULES = {"streamcore": 12, "streamcore.pipeline": 130}
+"""How many modules an import may add, twice or half more than it does. The former is the package
+and what names loaded lazily need; the latter the parsing half on top of dataclasses and json."""
+
+
+@pytest.mark.parametrize("name", MOST_MODULES)
+def test_import_adds_few_modules_over_a_bare_interpreter(name: str) -> None:
+    """A heavy import shows as a number of modules, which no busy machine blurs."""
+    new = fresh(
+        "before = set(sys.modules)\n"
+        f"import {name}\n"
+        "new = sorted(set(sys.modules) - before)\n"
+        "import json\n"
+        "print(json.dumps(new))"
+    )
+    assert name in new
+    assert len(new) <= MOST_MODULES[name], new
+
+
 WATCH = f"""
 import json, os, sys
 PACKAGE = {str(ROOT / "streamcore")!r}

@@ -568,7 +568,7 @@ def test_shutdown_write_leaves_the_socket_open() -> None:
 
 
 def test_slam_closes_a_new_connection_and_the_next_is_served() -> None:
-    """A slammed door takes one answer in line, records no request, and is counted."""
+    """A connection closed at once takes one answer in line, records no request, and is counted."""
     with LoopbackServer([{"slam": True}, {"body": "x"}]) as server:
         with Peer(server) as peer:
             assert peer.rest() == b""

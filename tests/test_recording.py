@@ -17,7 +17,7 @@ from typing import Any, Callable, Dict, Iterator, List
 
 import pytest
 
-from streamcore.chunks import Finish, StreamChunk
+from streamcore.chunks import FINISH_KINDS, Finish, StreamChunk
 from streamcore.client import Client
 from streamcore.dialects.chat_completions.request import check_history
 from streamcore.errors import LlmError
@@ -26,6 +26,7 @@ from streamcore.limits import Limits
 from streamcore.loopback import LoopbackServer
 from streamcore.messages import Message, TextBlock
 from streamcore.retry import RetryPolicy
+from streamcore.runtime import CALL_ENDS
 from streamcore.session import Session
 
 KEY = "sk-recording-0123456789"
@@ -278,6 +279,11 @@ def test_call_that_was_left_ends_its_turn_closed(ask: Any, how: str) -> None:
     gc.collect()
     assert log.events[-1].type == "turn/end" and log.events[-1].data == {"reason": "closed"}
     assert "assistant/message" not in types_of(log)
+
+
+def test_words_of_a_calls_end_are_closed() -> None:
+    """The kinds of a finish, and ``closed`` where none came; each with its meaning."""
+    assert set(CALL_ENDS) == {*FINISH_KINDS, "closed"} and all(CALL_ENDS.values())
 
 
 def test_stream_that_is_kept_has_ended_its_turn(ask: Any) -> None:

@@ -66,15 +66,13 @@ class Scripted:
 
 def start(
     adapter: Any, policy: RetryPolicy = QUICK, *, context: Optional[CallContext] = None,
-    hold: bool = False, **rest: Any,
+    **rest: Any,
 ) -> RunningCall:
     """Start a call of an adapter."""
     runtime = LlmRuntime()
     runtime.register_adapter(["p"], adapter)
     request = LlmRequest.make("m", "hi", provider="p").but(context=context or CallContext())
-    call = RunningCall(runtime, request, policy=policy, **rest)
-    call.hold = hold
-    return call
+    return RunningCall(runtime, request, policy=policy, **rest)
 
 
 def run(adapter: Any, policy: RetryPolicy = QUICK, **rest: Any) -> List[StreamChunk]:

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from .gates import AgentLimits
 from .loop import Agent
-from .result import REASONS, AgentEvent, AgentResult, ToolOutcome
+from .result import REASONS, TURN_ENDS, AgentEvent, AgentResult, ToolOutcome
 
-__all__ = ["REASONS", "Agent", "AgentEvent", "AgentLimits", "AgentResult", "ToolOutcome"]
+__all__ = [
+    "REASONS", "TURN_ENDS", "Agent", "AgentEvent", "AgentLimits", "AgentResult", "ToolOutcome",
+]

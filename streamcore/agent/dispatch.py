@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: MIT
 """One call of a tool, from what the model wrote to its one result.
 
-In: a whole ``ToolCall``. Out: a ``ToolOutcome``, always, whatever the tool does. Only what
-the caller's own approver raises comes out, and what ends the program (Ctrl-C,
-``SystemExit`` outside an isolated tool).
+In: a whole ``ToolCall``. Out: a ``ToolOutcome``, always, whatever the tool does:
+``sys.exit()`` in it is a failure like any other. Only what the caller's own approver
+raises comes out, and Ctrl-C (``KeyboardInterrupt``, or what a signal handler raises).
 """
 
 from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, NamedTuple, Optional
+from typing import Any, Callable, Dict, NamedTuple, Optional, Union
 
 from ..errors import error_chain
 from ..messages import ToolCall
@@ -55,10 +55,11 @@ class Dispatcher:
     cancel: Optional[threading.Event]
     max_output_bytes: int
 
-    def prepare(self, call: ToolCall) -> Any:
-        """Return the call as ``Ready``, or the ``ToolOutcome`` of a call that cannot run.
+    def prepare(self, call: ToolCall) -> Union[Ready, ToolOutcome]:
+        """Return the call as ``Ready``, or the outcome of a call that cannot run.
 
-        Raises what the approver raises.
+        Raises:
+            What the approver raises.
         """
         if self.cancelled:
             return self.outcome(call, "cancelled", CANCELLED)
@@ -95,7 +96,7 @@ class Dispatcher:
             return self.outcome(call, "cancelled", CANCELLED_RUNNING)
         except ToolCrashed as error:
             return self.outcome(call, "failed", str(error))
-        except Exception as error:  # a tool may raise anything; the loop stops for it
+        except (Exception, SystemExit) as error:  # a tool may raise anything, and ends only itself
             return self.outcome(call, "failed", error_chain(error))
 
     def outcome(self, call: ToolCall, status: str, text: str) -> ToolOutcome:

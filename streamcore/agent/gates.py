@@ -10,12 +10,10 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, fields
-from typing import Any, Dict, Mapping, Optional, Sequence, Set, Tuple
+from typing import Optional, Sequence, Set, Tuple
 
-from ..dialects.chat_completions.wire_messages import write_messages
-from ..dialects.options import DialectOptions
 from ..errors import Failure
-from ..messages import Message, ToolCall
+from ..messages import ToolCall
 from ..tools.output import MIN_OUTPUT_BYTES
 from .result import Stop
 
@@ -23,6 +21,8 @@ LIMIT_CODE = "AGENT_LIMIT"
 """Code of the failure of a gate."""
 TOOL_CODE = "TOOL_FAILED"
 """Code of the failure of a tool."""
+CONTEXT_DIALECT = "chat-completions"
+"""How a request is measured, whoever it goes to: one limit then means the same everywhere."""
 
 _LEAST = {"max_output_bytes": MIN_OUTPUT_BYTES, "max_repeats": 2}
 
@@ -130,31 +130,6 @@ def call_key(call: ToolCall) -> str:
     except ValueError:  # such a call never runs; its text is all it has
         arguments = call.arguments
     return f"{call.name} {arguments}"
-
-
-def context_bytes(
-    system: Optional[str],
-    messages: Sequence[Message],
-    tools: Sequence[Mapping[str, Any]],
-    provider: Optional[str] = None,
-) -> int:
-    """Return the UTF-8 bytes of the JSON of messages and tools, as a request carries them.
-
-    Args:
-        system: the system prompt, which counts as a message.
-        messages, tools: what is about to be sent.
-        provider: the route it goes to; decides which opaque extras go out.
-    Raises:
-        LlmError: ``INVALID_REQUEST`` for a history no provider can take.
-    """
-    shown = write_messages(messages, provider, DialectOptions())
-    if system:
-        shown.insert(0, {"role": "system", "content": system})
-    body: Dict[str, Any] = {"messages": shown}
-    if tools:
-        body["tools"] = list(tools)
-    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"), default=str)
-    return len(text.encode("utf-8", "surrogatepass"))
 
 
 def _passed(reason: str, what: str, setting: str, value: int) -> Stop:

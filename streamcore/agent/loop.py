@@ -2,9 +2,10 @@
 """The agent: a prompt in, a result out, whatever happens on the way.
 
 In: a client or a runtime, tools, caps. Out: ``AgentResult``, or the events of a turn one
-by one. What a model, a network, a disk or a tool did is never raised: it is in the
-result. Raised: wrong arguments, and what the caller's own callbacks raise, unchanged,
-after the history was made valid. Between two runs the conversation is the session's.
+by one. What a model, a network, a disk or a tool did (``sys.exit()`` in it too) is never
+raised: it is in the result. Raised, after the history was made valid: what the caller's
+own callbacks raise, and ``KeyboardInterrupt``; before anything: wrong arguments. Between
+two runs the conversation is the session's.
 """
 
 from __future__ import annotations
@@ -108,6 +109,8 @@ class Agent:
         Raises:
             TypeError, ValueError: for a prompt that is none.
             RuntimeError: when a turn of this agent is under way.
+            KeyboardInterrupt: and what else is no ``Exception``; but ``SystemExit`` of a
+                tool is a failure of the tool.
             What ``approve``, ``trim``, ``on_chunk`` and ``on_event`` raise.
         """
         result: Optional[AgentResult] = None

@@ -17,8 +17,11 @@ from typing import Callable, Dict, List
 
 
 def has_ended(process: subprocess.Popen[bytes]) -> bool:
-    """Say whether the process has ended; where the system can, its id is not given back,
-    so that the group of this id is still its own."""
+    """Say whether the process has ended.
+
+    Where the system can, its id is not given back yet, so that the process group of this id
+    is still its own.
+    """
     if sys.platform == "win32" or not hasattr(os, "waitid"):
         return process.poll() is not None
     flags = os.WEXITED | os.WNOHANG | os.WNOWAIT

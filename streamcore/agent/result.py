@@ -3,7 +3,7 @@
 
 Frozen values: ``AgentResult`` at the end, ``AgentEvent`` for each thing that happens,
 ``ToolOutcome`` for each call of a tool. ``REASONS`` and ``STATUSES`` are closed lists:
-no other word ever stands in ``reason`` or ``status``.
+no other word ever stands in ``reason`` or ``status``. ``TURN_ENDS`` is that of the log.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Dict, Optional, Tuple
 from ..chunks import StreamChunk
 from ..errors import Failure, Partial
 from ..messages import AssistantMessage, Message, ToolCall
+from ..runtime import CALL_ENDS
 from ..usage import TokenUsage
 
 REASONS: Dict[str, str] = {
@@ -33,13 +34,17 @@ REASONS: Dict[str, str] = {
 }
 """Why a turn ended, and what the word means."""
 
+TURN_ENDS: Dict[str, str] = {**CALL_ENDS, **REASONS}
+"""Every word that ``turn/end`` has in the log: an agent's turn has one of ``REASONS``, a
+client's call one of ``CALL_ENDS``, and either has ``closed``, which no result has."""
+
 STATUSES: Dict[str, str] = {
     "ok": "the tool returned",
     "error": "the tool raised ToolError",
     "unknown-tool": "there is no tool of that name",
     "invalid-arguments": "the arguments do not fit the tool",
     "refused": "the approver said no, or there was none to ask",
-    "failed": "the tool raised another exception, or its process died",
+    "failed": "the tool raised another exception, SystemExit included, or its process died",
     "timeout": "the tool was killed at its timeout",
     "cancelled": "the caller's cancel came before or while it ran",
     "interrupted": "it ran when the turn was broken off from outside",

@@ -10,12 +10,15 @@ from __future__ import annotations
 
 from contextlib import closing
 from dataclasses import dataclass, replace
-from typing import Any, Callable, Dict, Generator, List, Optional, Protocol, Sequence, Tuple
+from typing import (
+    Any, Callable, Dict, Generator, List, Optional, Protocol, Sequence, Tuple, TypeVar,
+)
 
 from ..assembler import MessageAssembler
 from ..calls import CallConfig, CallContext, LlmRequest
 from ..chunks import Finish
-from ..errors import Failure, LlmError
+from ..dialects import context_bytes
+from ..errors import Failure, LlmError, aborted_error
 from ..frozen import FrozenDict
 from ..given import read_messages
 from ..limits import Limits
@@ -24,11 +27,13 @@ from ..runtime import RunningCall
 from ..session import Session
 from ..usage import TokenUsage
 from .dispatch import CANCELLED, INTERRUPTED, NOT_EXECUTED, Dispatcher, Ready
-from .gates import TOOL_CODE, AgentLimits, Gates, context_bytes
+from .gates import CONTEXT_DIALECT, TOOL_CODE, AgentLimits, Gates
 from .result import AgentEvent, AgentResult, Stop, ToolOutcome
 
 Trim = Callable[[Tuple[Message, ...]], Sequence[Any]]
-Events = Generator[AgentEvent, None, Any]
+_Given = TypeVar("_Given")
+_Made = TypeVar("_Made")
+Events = Generator[AgentEvent, None, _Made]  # the events of a part of the turn, and its value
 
 _CODES = {
     "ABORTED": "cancelled", "EMPTY_RESPONSE": "empty-response", "CONTENT_FILTER": "content-filter",
@@ -40,7 +45,7 @@ class Start(Protocol):
     """What the agent needs of a client: a call started, and recorded as part of a turn."""
 
     def __call__(
-        self, request: LlmRequest, *, session: Optional[Session], turn: bool
+        self, request: LlmRequest, *, session: Optional[Session], turn: bool, hold: bool
     ) -> RunningCall:
         """Start a call; as ``Client.start`` does."""
 
@@ -97,7 +102,7 @@ class Turn:
         self._stop: Optional[Stop] = None
         self._callers: Optional[BaseException] = None  # what a callback of the caller raised
 
-    def events(self, said: Optional[Message]) -> Generator[AgentEvent, None, None]:
+    def events(self, said: Optional[Message]) -> Events[None]:
         """Take the turn; ``said`` is what the user says, or None to go on."""
         try:
             try:
@@ -112,7 +117,7 @@ class Turn:
             self._settle()
         yield AgentEvent("end", self._step, result=self._result())
 
-    def _loop(self, said: Optional[Message]) -> Events:
+    def _loop(self, said: Optional[Message]) -> Events[Stop]:
         """Take steps until there is a reason to stop, and return it."""
         while True:
             messages, stop = self._history(said)
@@ -143,6 +148,7 @@ class Turn:
 
     def _trimmed(self, messages: Sequence[Message]) -> Tuple[Sequence[Message], int]:
         """Return what ``trim`` gives as messages a provider could take, and their size."""
+        assert self._trim is not None
         given = self._ask(self._trim, tuple(messages))
         try:
             messages = read_messages(given)
@@ -153,9 +159,10 @@ class Turn:
 
     def _size(self, messages: Sequence[Message]) -> int:
         model = self._model
-        return context_bytes(model.system, messages, model.tools, model.config.provider)
+        provider = model.config.provider
+        return context_bytes(CONTEXT_DIALECT, messages, model.tools, model.system, provider)
 
-    def _answer(self, messages: Sequence[Message]) -> Events:
+    def _answer(self, messages: Sequence[Message]) -> Events[AssistantMessage]:
         """Ask the model once, and return its whole message.
 
         Raises:
@@ -164,8 +171,7 @@ class Turn:
         model, assembler = self._model, MessageAssembler()
         context = CallContext(self._dispatcher.cancel, model.limits)
         request = LlmRequest(model.config, tuple(messages), model.system, model.tools, context)
-        call = model.start(request, session=self._session, turn=False)
-        call.hold = model.hold
+        call = model.start(request, session=self._session, turn=False, hold=model.hold)
         with closing(call.chunks()) as chunks:
             for chunk in chunks:
                 assembler.push(chunk)
@@ -173,6 +179,7 @@ class Turn:
                     self._take(assembler, call.config.provider)
                 yield AgentEvent("chunk", self._step, chunk=chunk)
         assembler.message  # raises the failure of an answer that has one
+        assert self._message is not None  # taken with its finish
         return self._message
 
     def _take(self, assembler: MessageAssembler, provider: str) -> None:
@@ -186,7 +193,7 @@ class Turn:
             self._steps += 1
             self._open = {call.id: call for call in self._message.tool_calls}
 
-    def _calls(self, calls: Sequence[ToolCall]) -> Events:
+    def _calls(self, calls: Sequence[ToolCall]) -> Events[Optional[Stop]]:
         """Answer every call of a step, in order; return why the loop stops, or None."""
         stop = self._gates.check_calls(calls, self._steps)
         for call in calls:
@@ -199,7 +206,7 @@ class Turn:
             stop = stop or self._judge(outcome)
         return stop
 
-    def _call(self, call: ToolCall) -> Events:
+    def _call(self, call: ToolCall) -> Events[ToolOutcome]:
         ready = self._ask(self._dispatcher.prepare, call)
         if not isinstance(ready, Ready):
             return ready
@@ -225,18 +232,18 @@ class Turn:
         """Say whether the loop goes on after this outcome."""
         status = outcome.status
         if status == "cancelled" or self._dispatcher.cancelled:
-            return Stop("cancelled", Failure("ABORTED", "cancelled by the caller"))
+            return Stop("cancelled", aborted_error().failure)
         if self._report:
             return None
         if status in ("failed", "timeout"):
             name = outcome.call.name
-            text = f"the tool {name} failed, and left nobody knows what: {outcome.content}"
+            text = f"the tool {name} failed, and its effects are unknown: {outcome.content}"
             return Stop("tool-failure", Failure(TOOL_CODE, text))
         if status in ("error", "unknown-tool", "invalid-arguments"):
             return self._gates.check_failure(outcome.call, outcome.content)
         return None
 
-    def _ask(self, callback: Any, value: Any) -> Any:
+    def _ask(self, callback: Callable[[_Given], _Made], value: _Given) -> _Made:
         """Call what may raise an error of the caller's own, and remember such an error."""
         try:
             return callback(value)
@@ -245,11 +252,7 @@ class Turn:
             raise
 
     def _settle(self) -> None:
-        """Give each open call its result and end the turn in the log.
-
-        A log that takes no more is let be: what is derived from it stands in for results
-        that are missing, and the first failure is the one to tell.
-        """
+        """Give each open call its result and end the turn in the log."""
         stop = self._stop or Stop("closed", None)
         try:
             for call in list(self._open.values()):
@@ -259,6 +262,9 @@ class Turn:
                 self._answer_open(self._dispatcher.outcome(call, status, text))
             self._session.turn_end(stop.reason, stop.failure)
         except LlmError as error:
+            # SESSION: the log cannot be written. It is the result of a turn that had no other
+            # failure, and dropped where the turn has one or an exception is on its way out.
+            # The history stays valid: a missing result reads as unknown or not started.
             if self._stop is not None and self._stop.failure is None:
                 self._stop = replace(self._stop, reason="error", failure=error.failure)
 

@@ -34,8 +34,9 @@ class Client:
 
     Args:
         model: the model's name at the provider.
-        provider: a profile's name, or a ``ProviderProfile``. Naming one is what
-            allows reading its key and base URL from the environment.
+        provider: a profile's name, or a ``ProviderProfile``; None is
+            ``openai-compatible``. Naming one is what allows reading its key and base
+            URL from the environment.
         base_url: the endpoint's base; by default the provider's.
         api_key: the key, or a function that gives it at every call.
         limits: clocks and sizes for every call.
@@ -58,7 +59,7 @@ class Client:
         self,
         model: str,
         *,
-        provider: Union[str, ProviderProfile] = DEFAULT_PROVIDER,
+        provider: Union[str, ProviderProfile, None] = None,
         base_url: Optional[str] = None,
         api_key: Credential = None,
         limits: Optional[Limits] = None,
@@ -75,7 +76,7 @@ class Client:
         on_retry: Optional[Callable[[RetryRecord], None]] = None,
         json_loads: Optional[Callable[[str], Any]] = None,
     ) -> None:
-        profile = get_profile(provider)
+        profile = get_profile(DEFAULT_PROVIDER if provider is None else provider)
         if not isinstance(retry, (RetryPolicy, type(None))):
             raise TypeError(f"retry is a RetryPolicy, not {type(retry).__name__}")
         if not isinstance(session_log, (Session, type(None))):
@@ -94,7 +95,7 @@ class Client:
             headers={} if headers is None else headers,
             app=app,
             options=options,
-            environ=None if provider == DEFAULT_PROVIDER else os.environ,
+            environ=None if provider is None else os.environ,
             json_loads=json_loads,
         )
         self.adapter = HttpAdapter(settings, self._transport)
@@ -142,9 +143,16 @@ class Client:
         Raises:
             LlmError: what is wrong locally, before any I/O.
         """
-        config = CallConfig(
-            self.model,
-            self.provider,
+        return self._ask(
+            messages,
+            hold=False,
+            system=system,
+            tools=tools,
+            cancel=cancel,
+            limits=limits,
+            headers=headers,
+            session_log=session_log,
+            raw=raw,
             tool_choice=tool_choice,
             parallel_tool_calls=parallel_tool_calls,
             response_format=response_format,
@@ -158,13 +166,35 @@ class Client:
             session_id=session_id,
             user_id=user_id,
         )
+
+    def _ask(
+        self,
+        messages: Any,
+        *,
+        hold: bool,
+        system: Optional[str] = None,
+        tools: Any = (),
+        cancel: Optional[threading.Event] = None,
+        limits: Optional[Limits] = None,
+        headers: Optional[Mapping[str, str]] = None,
+        session_log: Optional[Session] = None,
+        raw: bool = False,
+        **config: Any,
+    ) -> Stream:
+        """Ask as ``stream`` does; ``hold`` as in ``start``, ``config`` as in ``CallConfig``."""
         context = CallContext(cancel, limits, headers, [] if raw else None)
-        request = LlmRequest(config, messages, system, tools, context)
+        asked = CallConfig(self.model, self.provider, **config)
+        request = LlmRequest(asked, messages, system, tools, context)
         log = self._session_log if session_log is None else session_log
-        return Stream(self.start(request, session=log), context)
+        return Stream(self.start(request, session=log, hold=hold), context)
 
     def start(
-        self, request: LlmRequest, *, session: Optional[Session] = None, turn: bool = True
+        self,
+        request: LlmRequest,
+        *,
+        session: Optional[Session] = None,
+        turn: bool = True,
+        hold: bool = False,
     ) -> RunningCall:
         """Start a call made by hand, under this client's retry policy.
 
@@ -172,6 +202,8 @@ class Client:
             request: what is asked; its config names this client's provider.
             session: where it is recorded; None records nothing.
             turn: whether the call is a turn of its own in that record.
+            hold: whether no chunk is given out before the answer has ended, so that an
+                attempt may be tried again although chunks had come.
         Raises:
             LlmError: what is wrong locally, before any I/O.
         """
@@ -181,6 +213,7 @@ class Client:
             policy=self._retry,
             session=session,
             turn=turn,
+            hold=hold,
             on_retry=self._on_retry,
         )
 
@@ -200,10 +233,7 @@ class Client:
         Raises:
             LlmError: when the answer failed; what ``on_chunk`` raises comes out unchanged.
         """
-        stream = self.stream(messages, **options)
-        if on_chunk is None:
-            stream._call.hold = True
-        with stream:
+        with self._ask(messages, hold=on_chunk is None, **options) as stream:
             for chunk in stream:
                 if on_chunk is not None:
                     on_chunk(chunk)

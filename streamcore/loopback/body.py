@@ -44,9 +44,6 @@ def build_reply(answer: Answer, last_user: str = "") -> Reply:
     return Reply(_head(answer, length), _framed(ops, answer, length))
 
 
-# -- coding -------------------------------------------------------------------------------
-
-
 def encode(ops: Iterable[Op], answer: Answer) -> Iterator[Op]:
     """Yield the operations with the bytes of the body compressed as the answer says."""
     mode = answer.gzip or answer.deflate
@@ -67,9 +64,6 @@ def encode(ops: Iterable[Op], answer: Answer) -> Iterator[Op]:
             broken = mode == "bad"
             yield Op(EMIT, data)
     yield Op(EMIT, _GARBAGE if mode == "bad" else packer.flush())
-
-
-# -- cutting ------------------------------------------------------------------------------
 
 
 def cut(ops: Iterable[Op], pieces: Union[None, int, Tuple[int, ...]]) -> Iterator[Op]:
@@ -118,9 +112,6 @@ def _spaced(ops: Iterable[Op], every: float) -> Iterator[Op]:
         yield op
 
 
-# -- framing ------------------------------------------------------------------------------
-
-
 def _framed(ops: Iterable[Op], answer: Answer, length: Optional[int]) -> Iterator[Op]:
     chunked = answer.framing == "chunked"
     if answer.chunk_dripped and length:
@@ -157,7 +148,7 @@ def _reason(answer: Answer) -> str:
         return answer.reason
     try:
         return http.HTTPStatus(answer.status).phrase
-    except ValueError:
+    except ValueError:  # a status that HTTP has no phrase for, such as 529
         return "Unknown"
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""One connection: requests read, answers written, until one side has had enough.
+"""One connection: requests read, answers written, until one side ends it.
 
-In: an accepted connection and the desk that records requests and chooses answers.
-Out: the answer's bytes at the answer's times, and the word to each record when it is over.
+In: an accepted connection, and the run of the script, which records requests and chooses
+answers. Out: the answer's bytes at the answer's times; each record is told when it is over.
 Refused: what is no HTTP/1.x request, with status 400. Framing: RFC 9112.
 """
 
@@ -14,13 +14,12 @@ from typing import Dict, List, Optional
 
 from .body import build_reply
 from .ops import CLOSE, PAUSE, RESET, SHUTDOWN_WRITE, WIRE, Op
-from .record import Desk, RequestRecord
+from .record import RequestRecord, ScriptRun
 from .script import Answer
 from .wire import PeerLeft, Stopped, Wire
 
 _HEAD_LIMIT = 256 * 1024
-# How long a server that has said its last word waits for the client to close too.
-_LINGER = 1.0
+_LINGER = 1.0  # seconds a server that ended the connection waits for the client to close too
 _REFUSAL = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
 
@@ -31,10 +30,10 @@ class _BadRequest(Exception):
 class Connection:
     """Serves the requests of one accepted connection, one after the other."""
 
-    def __init__(self, wire: Wire, number: int, desk: Desk) -> None:
+    def __init__(self, wire: Wire, number: int, run: ScriptRun) -> None:
         self._wire = wire
         self._number = number
-        self._desk = desk
+        self._run = run
         self._records: List[RequestRecord] = []
         self._last: Optional[Answer] = None  # the answer before: it rules the idle time
 
@@ -61,20 +60,18 @@ class Connection:
             record = self._read_head()
             if record is None:
                 return False
-            answer = self._desk.enter(record, whole=False)
+            answer = self._run.answer(record, whole=False)
             if answer is None:
                 record.body = self._read_body(record.headers)
-                answer = self._desk.enter(record, whole=True)
+                answer = self._run.answer(record, whole=True)
         except _BadRequest:
             self._wire.send(_REFUSAL)
             return False
-        assert answer is not None  # the desk has one for every whole request
+        assert answer is not None  # there is one for every whole request
         self._records.append(record)
         self._wire.deaf = not answer.read_request
         self._last = answer
         return self._answer(record, answer)
-
-    # -- reading --------------------------------------------------------------------------
 
     def _read_head(self) -> Optional[RequestRecord]:
         inbox = self._wire.inbox
@@ -143,8 +140,6 @@ class Connection:
         data = bytes(inbox[:size])
         del inbox[:size]
         return data
-
-    # -- answering ------------------------------------------------------------------------
 
     def _answer(self, record: RequestRecord, answer: Answer) -> bool:
         if answer.slam:

@@ -57,6 +57,7 @@ class RequestRecord:
                 return content
             return "".join(part.get("text", "") for part in content)
         except (ValueError, LookupError, TypeError, AttributeError):
+            # No JSON, no messages, none of a user, or of another shape: any request is taken.
             return ""
 
     def wait_peer_left(self, timeout: float = 5.0) -> bool:
@@ -74,7 +75,7 @@ class RequestRecord:
         self._over.set()
 
 
-class Desk:
+class ScriptRun:
     """The script, how far it is used, and the records: shared by all connections."""
 
     def __init__(self, script: Script) -> None:
@@ -99,13 +100,13 @@ class Desk:
             return list(self._records)
 
     def take_slam(self) -> bool:
-        """Use up the next answer in line if it slams the door on a new connection."""
+        """Use up the next answer in line if it closes new connections; say whether it does."""
         with self._changed:
             slam = self._next_in_line().slam
             self._turn += slam
             return slam
 
-    def enter(self, record: RequestRecord, whole: bool) -> Optional[Answer]:
+    def answer(self, record: RequestRecord, whole: bool) -> Optional[Answer]:
         """Record a request and return its answer.
 
         Before the body is read (not ``whole``) only an answer that leaves the body unread

@@ -170,10 +170,8 @@ def _check_together(answer: Answer, where: str) -> None:
         checks.refuse(where, "a request that is not read cannot be picked by its body")
 
 
-# -- bodies: every kind becomes steps -----------------------------------------------------
-
-
 def _body_steps(value: Dict[str, Any], where: str) -> List[Step]:
+    """Return the body, of whatever kind it is given, as steps."""
     given = [name for name in _BODIES if name in value]
     if len(given) > 1:
         checks.refuse(where, f"one body, not {' and '.join(given)}")
@@ -189,9 +187,6 @@ _BODIES: Dict[str, Callable[[Any, str], List[Step]]] = {
     "body_repeat": repeated_text,
     "json": lambda value, where: [{"json": value}],
 }
-
-
-# -- fields -------------------------------------------------------------------------------
 
 
 def _status(value: Any, where: str) -> int:

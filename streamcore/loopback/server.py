@@ -14,7 +14,7 @@ import threading
 from typing import Any, List, Optional, Tuple, Type
 
 from .connection import Connection
-from .record import Desk, RequestRecord
+from .record import RequestRecord, ScriptRun
 from .script import Script
 from .wire import Waker, Wire, wait_ready
 
@@ -37,7 +37,7 @@ class LoopbackServer:
     def __init__(self, script: Any, *, tls: Optional[Tuple[str, str]] = None,
                  port: int = 0) -> None:
         self._script = Script.parse(script)
-        self._desk = Desk(self._script)
+        self._run = ScriptRun(self._script)
         self._port = port
         self._tls: Optional[ssl.SSLContext] = None
         if tls is not None:
@@ -105,7 +105,7 @@ class LoopbackServer:
     @property
     def requests(self) -> List[RequestRecord]:
         """The requests recorded so far, in order of arrival."""
-        return self._desk.records()
+        return self._run.records()
 
     @property
     def connection_count(self) -> int:
@@ -117,7 +117,7 @@ class LoopbackServer:
 
         ``timeout``: seconds. Raises: ``TimeoutError`` when fewer came in that time.
         """
-        return self._desk.wait_for(n, timeout)
+        return self._run.wait_for(n, timeout)
 
     def _accept(self, listener: socket.socket, waker: Waker) -> None:
         while not wait_ready(listener, waker.socket, True, False, None)[0]:
@@ -131,10 +131,10 @@ class LoopbackServer:
                 continue
             number = self._accepted
             self._accepted += 1
-            if self._desk.take_slam():
+            if self._run.take_slam():
                 sock.close()
                 continue
-            connection = Connection(Wire(sock, waker), number, self._desk)
+            connection = Connection(Wire(sock, waker), number, self._run)
             thread = threading.Thread(target=connection.serve, args=(self._tls,),
                                       name=f"loopback-{number}", daemon=True)
             self._threads = [one for one in self._threads if one.is_alive()]

@@ -168,7 +168,7 @@ class Wire:
             return False
         try:
             data = self._sock.recv(_READ_SIZE)
-        except _WOULD_BLOCK:
+        except _WOULD_BLOCK:  # no bytes are waiting
             return False
         except OSError as fault:
             raise PeerLeft from fault

@@ -12,11 +12,14 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Dict, Mapping, Optional, Type, Union
 
-from .. import strictjson
 from ..frozen import FrozenDict, FrozenList, freeze, thaw
+from ..strictjson import loads_unique, mend_surrogates
 
 Extras = Optional[FrozenDict]
 """Fields unknown to us, by name: kept, and sent as they are."""
+
+NO_OUTPUT = "(no output)"
+"""Stands for an empty tool output: several providers refuse an empty tool message."""
 
 
 class Block:
@@ -141,5 +144,5 @@ def parse_arguments(text: str) -> Any:
     """
     if not text or text.isspace():
         return {}
-    value = strictjson.loads_unique(text)
-    return {} if value is None else strictjson.mend_surrogates(value)
+    value = loads_unique(text)
+    return {} if value is None else mend_surrogates(value)

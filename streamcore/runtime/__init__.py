@@ -8,9 +8,11 @@ dispatched once. ``running``: attempts of a call under a retry policy, and their
 from __future__ import annotations
 
 from .prepared import Middleware, PreparedCall
+from .recording import CALL_ENDS
 from .registry import AdapterHandle, LlmRuntime
 from .running import NO_RETRY, RunningCall
 
 __all__ = [
-    "NO_RETRY", "AdapterHandle", "LlmRuntime", "Middleware", "PreparedCall", "RunningCall",
+    "CALL_ENDS", "NO_RETRY", "AdapterHandle", "LlmRuntime", "Middleware", "PreparedCall",
+    "RunningCall",
 ]

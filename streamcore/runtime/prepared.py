@@ -14,7 +14,7 @@ from typing import Any, Callable, Iterator, List, Mapping, Optional, Tuple
 
 from ..calls import CallConfig, CallContext, LlmRequest
 from ..chunks import Finish, FinishReason, StreamChunk, UsageChunk
-from ..errors import LlmError
+from ..errors import LlmError, aborted_error
 from ..frozen import FrozenDict, freeze
 from ..providers import ModelInfo
 
@@ -93,7 +93,7 @@ class PreparedCall:
                 raise _misused("middleware cannot dispatch a call twice: retries are counted")
             self._sent = True
         if self.context.cancelled:
-            return self._ended(_aborted())
+            return self._ended(aborted_error())
         return self._run(self._adapter.stream(sent))
 
     def _run(self, chunks: Iterator[StreamChunk]) -> Iterator[StreamChunk]:
@@ -104,7 +104,7 @@ class PreparedCall:
             for chunk in chunks:
                 if cancel is not None and cancel.is_set():
                     chunk = None
-                    raise _aborted()
+                    raise aborted_error()
                 yield chunk
             if chunk.__class__ is not Finish:
                 raise LlmError("the adapter's stream has no finish", "STREAM_CLOSED")
@@ -120,20 +120,20 @@ class PreparedCall:
 
     def _ended(self, error: LlmError) -> Iterator[StreamChunk]:
         self.error = error
-        kind = "aborted" if error.code == "ABORTED" else "error"
         ends: List[StreamChunk] = []
         if error.partial.usage is not None:
             ends.append(UsageChunk(error.partial.usage))
-        ends.append(Finish(FinishReason(kind, error.failure)))
+        ends.append(Finish(finish_of(error)))
         return iter(ends)
+
+
+def finish_of(error: LlmError) -> FinishReason:
+    """Return the finish of a stream that this failure ended: ``aborted`` or ``error``."""
+    return FinishReason("aborted" if error.code == "ABORTED" else "error", error.failure)
 
 
 def _wrap(middleware: Middleware, call: Next) -> Next:
     return lambda request: middleware(request, call)
-
-
-def _aborted() -> LlmError:
-    return LlmError("cancelled by the caller", "ABORTED")
 
 
 def _misused(text: str) -> LlmError:

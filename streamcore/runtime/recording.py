@@ -10,7 +10,7 @@ its chunks and gets no message. Refused as ``Session`` refuses: ``SESSION``.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Callable, List, Optional
+from typing import Any, Callable, Dict, List, Optional
 
 from ..assembler import MessageAssembler
 from ..calls import LlmRequest
@@ -18,6 +18,17 @@ from ..chunks import Finish, FinishReason, StreamChunk
 from ..retry import RetryRecord
 from ..session import Session
 from .prepared import PreparedCall
+
+CALL_ENDS: Dict[str, str] = {
+    "stop": "the model ended its answer",
+    "tool-calls": "the answer asks for tools, which are the caller's to run",
+    "max-tokens": "the answer was cut at the token limit",
+    "aborted": "the caller cancelled the call, or closed its stream",
+    "error": "the call failed; the failure's code says how",
+    "closed": "the turn was left before its end: its consumer went away, or raised",
+}
+"""Why a turn that is one call ended, and what the word means: the kinds of a finish, and
+``closed`` where none came."""
 
 
 class Record:

@@ -78,6 +78,8 @@ class LlmRuntime:
     def list_models(self, route: str) -> Tuple[str, ...]:
         """Return the models known for a route. Advice only: other names pass through.
 
+        Args:
+            route: one of ``list_providers()``.
         Raises:
             LlmError: ``NO_ADAPTER`` for a route nobody answers for.
         """
@@ -87,6 +89,9 @@ class LlmRuntime:
     def resolve_model(self, route: str, model: str) -> ModelInfo:
         """Return what is known of a model on a route.
 
+        Args:
+            route: one of ``list_providers()``.
+            model: its name at the provider; of an unknown one little is known.
         Raises:
             LlmError: ``NO_ADAPTER``; ``INVALID_ADAPTER`` for bad metadata.
         """

@@ -15,10 +15,10 @@ from typing import Callable, Generator, Iterator, List, Optional
 
 from ..calls import CallConfig, LlmRequest
 from ..chunks import Finish, FinishReason, StreamChunk, UsageChunk
-from ..errors import LlmError
+from ..errors import LlmError, aborted_error
 from ..retry import RetryPolicy, RetryRecord, decide
 from ..session import Session
-from .prepared import PreparedCall
+from .prepared import PreparedCall, finish_of
 from .recording import Record
 from .registry import LlmRuntime
 
@@ -36,12 +36,12 @@ class RunningCall:
         policy: when a failed attempt is tried again.
         session: where the call is recorded; None records nothing.
         turn: whether the call is a turn of its own, and recorded as one.
+        hold: whether no chunk is given out before the last attempt has ended, so that an
+            attempt may be tried again although chunks had come.
         on_retry: called with each ``RetryRecord`` before the wait.
         random: gives numbers from 0 up to 1, for the jitter.
     Raises:
         LlmError: what is wrong locally, before any I/O.
-    ``hold``, set before the first pull, gives out no chunk before the last attempt
-    has ended, so that an attempt may be tried again although chunks had come.
     """
 
     def __init__(
@@ -52,6 +52,7 @@ class RunningCall:
         policy: RetryPolicy = NO_RETRY,
         session: Optional[Session] = None,
         turn: bool = True,
+        hold: bool = False,
         on_retry: Optional[Callable[[RetryRecord], None]] = None,
         random: Callable[[], float] = _random.random,
     ) -> None:
@@ -59,7 +60,7 @@ class RunningCall:
         self._runtime = runtime
         self._request = request
         self._policy = policy
-        self.hold = False
+        self._hold = hold
         self._record = None if session is None else Record(session, turn)
         self._on_retry = on_retry
         self._random = random
@@ -93,7 +94,7 @@ class RunningCall:
                 self._begin_again()
                 delay = yield from self._attempt()
         except LlmError as error:
-            self._left(_reason(error))
+            self._left(finish_of(error))
             raise
         except BaseException:
             self._left(None)
@@ -119,7 +120,7 @@ class RunningCall:
         if record is not None:
             record.attempt(self._prepared, self._request)
             write = record.chunk
-        hold, shown, finish = self.hold, False, None
+        hold, shown, finish = self._hold, False, None
         # Once a chunk was shown there is nothing to decide, and one finish is promised:
         # the rest goes through untouched, which takes 0.05 µs off each chunk.
         through = write is None and not hold and self._prepared.promised
@@ -187,15 +188,11 @@ class RunningCall:
         while left > 0 and not context.stop.is_set():
             left -= context.pause(min(left, _SLICE))
         if context.stop.is_set():
-            return LlmError("cancelled by the caller while waiting to try again", "ABORTED")
+            return aborted_error("while waiting to try again")
         return None
 
     def _stopped(self, error: LlmError) -> Finish:
         self._prepared.error = error
         if self._record is not None:
-            self._record.ended(_reason(error))
-        return Finish(_reason(error))
-
-
-def _reason(error: LlmError) -> FinishReason:
-    return FinishReason("aborted" if error.code == "ABORTED" else "error", error.failure)
+            self._record.ended(finish_of(error))
+        return Finish(finish_of(error))

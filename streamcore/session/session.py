@@ -66,14 +66,20 @@ class Session(EventLog):
         """
         return cls(path, **options)
 
-    # What is recorded.
-
     def turn_start(self) -> int:
         """Record that a turn begins."""
         return self._record(lines.TURN_START, {})
 
     def turn_end(self, reason: str, failure: Optional[Failure] = None) -> int:
-        """Record that a turn ended, and why: a word, and the failure if there was one."""
+        """Record that a turn ended, and why.
+
+        Args:
+            reason: a word. The agent's ``TURN_ENDS`` lists those that are ever recorded
+                from inside the package; it is kept as it is given.
+            failure: what went wrong, if anything did.
+        Raises:
+            LlmError: ``SESSION`` when it is not in the log for sure.
+        """
         data: Dict[str, Any] = {"reason": reason}
         if failure is not None:
             data["failure"] = failure.to_dict()
@@ -247,8 +253,6 @@ class Session(EventLog):
         for message in new:
             self._take(message, strict=continues)
         return continues or bool(given)
-
-    # What is read.
 
     def derive_messages(self) -> List[Message]:
         """Return the conversation so far, as any strict provider accepts it.

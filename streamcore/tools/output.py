@@ -14,10 +14,8 @@ from dataclasses import asdict, is_dataclass
 from enum import Enum
 from typing import Any
 
+from ..messages.blocks import NO_OUTPUT
 from ..strictjson import mend_text
-
-NO_OUTPUT = "(no output)"
-"""What None reads: several providers refuse an empty tool message."""
 
 MIN_OUTPUT_BYTES = 256
 """The smallest cap: below it the mark alone would not fit."""

@@ -18,7 +18,7 @@ class ToolRegistry:
     Args:
         tools: tools, or functions that ``tool`` makes tools of.
     Raises:
-        ValueError: for a name twice; TypeError for what is no tool.
+        TypeError, ValueError: as ``add``.
     """
 
     def __init__(self, tools: Iterable[Any] = ()) -> None:
@@ -27,7 +27,14 @@ class ToolRegistry:
             self.add(one)
 
     def add(self, given: Any) -> Tool:
-        """Take one more tool, and return it."""
+        """Take one more tool, and return it.
+
+        Args:
+            given: a tool, or a function that ``tool`` makes one of.
+        Raises:
+            TypeError: for what is neither, or a function ``tool`` can make none of.
+            ValueError: for a name there is already, or one no provider takes.
+        """
         if not isinstance(given, Tool):
             if not callable(given):
                 raise TypeError(f"a tool is a Tool or a function, not {type(given).__name__}")

@@ -17,7 +17,9 @@ import json
 import types
 import typing
 from enum import Enum
-from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Tuple, Union
+from typing import (
+    Any, Callable, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Tuple, Union,
+)
 
 from .schema import argument_faults, same_json
 
@@ -43,6 +45,24 @@ class Shape(NamedTuple):
 
     schema: Dict[str, Any]
     convert: Optional[Convert] = None
+
+    def apply(self, value: Any) -> Any:
+        """Return a value that fits the schema as the hint wants it."""
+        return value if self.convert is None else self.convert(value)
+
+    def described(self, words: Optional[str]) -> Shape:
+        """Return the shape with words about it in its schema; as it is where there are none."""
+        if words is None:
+            return self
+        return Shape({**self.schema, "description": words}, self.convert)
+
+
+class Member(NamedTuple):
+    """One parameter of a function, or one field of a dataclass."""
+
+    name: str
+    shape: Shape
+    required: bool
 
 
 class Signature(NamedTuple):
@@ -73,27 +93,32 @@ def read_signature(function: Callable[..., Any], about: Mapping[str, str]) -> Si
     Raises:
         TypeError: naming the parameter, for what has no schema.
     """
+    return _object(_parameters(function, about))
+
+
+def _parameters(function: Callable[..., Any], about: Mapping[str, str]) -> Iterator[Member]:
     hints = _hints(function)
-    properties: Dict[str, Any] = {}
-    required: List[str] = []
-    converts: Dict[str, Convert] = {}
     for name, parameter in parameters_of(function).items():
         if name in INJECTED:
             continue
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
             raise TypeError(f"{name}: a tool is called with named arguments only")
         shape = _with_default(_shape(hints.get(name, Any), name, ()), parameter.default)
-        properties[name] = dict(shape.schema)
-        if name in about:
-            properties[name]["description"] = about[name]
-        if parameter.default is parameter.empty:
-            required.append(name)
-        if shape.convert is not None:
-            converts[name] = shape.convert
-    schema: Dict[str, Any] = {"type": "object", "properties": properties}
+        yield Member(name, shape.described(about.get(name)), parameter.default is parameter.empty)
+
+
+def _object(members: Iterable[Member]) -> Signature:
+    """Return what the members of an object make together."""
+    known = list(members)
+    schema: Dict[str, Any] = {
+        "type": "object", "properties": {item.name: item.shape.schema for item in known},
+    }
+    required = [item.name for item in known if item.required]
     if required:
         schema["required"] = required
     schema["additionalProperties"] = False
+    shapes = {item.name: item.shape for item in known}
+    converts = {name: shape.convert for name, shape in shapes.items() if shape.convert is not None}
     return Signature(schema, converts)
 
 
@@ -140,9 +165,7 @@ def _shape(hint: Any, where: str, inside: Tuple[Any, ...]) -> Shape:
     if hasattr(hint, "__metadata__"):
         shape = _shape(args[0], where, inside)
         words = next((item for item in hint.__metadata__ if isinstance(item, str)), None)
-        return shape if words is None else shape._replace(
-            schema={**shape.schema, "description": words}
-        )
+        return shape.described(words)
     if origin in _UNIONS:
         return _union([_shape(arg, where, inside) for arg in args])
     if origin is typing.Literal:
@@ -177,7 +200,7 @@ def _union(shapes: List[Shape]) -> Shape:
     def convert(value: Any) -> Any:
         for shape in shapes:
             if not argument_faults(value, shape.schema):
-                return value if shape.convert is None else shape.convert(value)
+                return shape.apply(value)
         return value
 
     changed = any(shape.convert is not None for shape in shapes)
@@ -200,59 +223,43 @@ def _choice(values: Any, members: Any, where: str) -> Shape:
 
 def _list(args: Tuple[Any, ...], where: str, inside: Tuple[Any, ...]) -> Shape:
     item = _shape(args[0], f"{where}[]", inside) if args else Shape({})
-    schema: Dict[str, Any] = {"type": "array"}
-    if item.schema:
-        schema["items"] = item.schema
-    convert = item.convert
-    if convert is None:
-        return Shape(schema)
-    each = convert
-    return Shape(schema, lambda value: [each(one) for one in value])
+    return _container("array", "items", item, lambda value: [item.apply(one) for one in value])
 
 
 def _dict(args: Tuple[Any, ...], where: str, inside: Tuple[Any, ...]) -> Shape:
     if args and args[0] not in (str, Any):
         raise TypeError(f"{where}: the keys of a dict are strings, not {args[0]!r}")
     item = _shape(args[1], f"{where}{{}}", inside) if args else Shape({})
-    schema: Dict[str, Any] = {"type": "object"}
+    return _container(
+        "object", "additionalProperties", item,
+        lambda value: {key: item.apply(one) for key, one in value.items()},
+    )
+
+
+def _container(word: str, keyword: str, item: Shape, convert: Convert) -> Shape:
+    schema: Dict[str, Any] = {"type": word}
     if item.schema:
-        schema["additionalProperties"] = item.schema
-    convert = item.convert
-    if convert is None:
-        return Shape(schema)
-    each = convert
-    return Shape(schema, lambda value: {key: each(one) for key, one in value.items()})
+        schema[keyword] = item.schema
+    return Shape(schema, None if item.convert is None else convert)
 
 
 def _dataclass(hint: Any, where: str, inside: Tuple[Any, ...]) -> Shape:
     if hint in inside:
         raise TypeError(f"{where}: {hint.__name__} contains itself, which a schema here cannot")
-    signature = _fields(hint, where, (*inside, hint))
+    signature = _object(_fields(hint, where, (*inside, hint)))
     return Shape(signature.schema, lambda value: hint(**signature.convert(value)))
 
 
-def _fields(hint: Any, where: str, inside: Tuple[Any, ...]) -> Signature:
+def _fields(hint: Any, where: str, inside: Tuple[Any, ...]) -> Iterator[Member]:
     hints = _hints_of_class(hint, where)
-    properties: Dict[str, Any] = {}
-    required: List[str] = []
-    converts: Dict[str, Convert] = {}
     for item in dataclasses.fields(hint):
         if not item.init:
             continue
         has_default = item.default is not dataclasses.MISSING
         default = item.default if has_default else inspect.Parameter.empty
-        shape = _shape(hints[item.name], f"{where}.{item.name}", inside)
-        shape = _with_default(shape, default)
-        properties[item.name] = shape.schema
-        if not has_default and item.default_factory is dataclasses.MISSING:
-            required.append(item.name)
-        if shape.convert is not None:
-            converts[item.name] = shape.convert
-    schema: Dict[str, Any] = {"type": "object", "properties": properties}
-    if required:
-        schema["required"] = required
-    schema["additionalProperties"] = False
-    return Signature(schema, converts)
+        shape = _with_default(_shape(hints[item.name], f"{where}.{item.name}", inside), default)
+        required = not has_default and item.default_factory is dataclasses.MISSING
+        yield Member(item.name, shape, required)
 
 
 def _hints_of_class(hint: Any, where: str) -> Dict[str, Any]:

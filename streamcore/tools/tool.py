@@ -30,8 +30,9 @@ Validate = Callable[[Dict[str, Any]], Optional[str]]
 class ToolError(Exception):
     """A tool could not do what it was asked, and the model may try something else.
 
-    The message goes back to the model as it is. Any other exception means that nobody
-    knows what state the tool has left, and stops the agent's loop.
+    The message goes back to the model as it is. Any other exception, ``SystemExit`` too,
+    means that the state the tool has left is unknown, and stops the agent's loop. Only
+    ``KeyboardInterrupt`` and what else is no ``Exception`` ends the turn itself.
     """
 
 
@@ -56,6 +57,8 @@ class Tool:
         mutating: it changes something; needs an approver, unless the agent allows all.
         validate: one more check of the arguments, after the schema's. It refuses them by
             raising, or by returning words about what is wrong.
+        signature: how arguments become what the hints of ``run`` say, read off it by
+            ``tool``; None passes them as they are.
     Raises:
         TypeError, ValueError: for what cannot be.
     """
@@ -69,7 +72,6 @@ class Tool:
     mutating: bool
     validate: Optional[Validate]
     signature: Optional[Signature] = field(repr=False)
-    """How arguments become what the hints say; None passes them as they are."""
 
     def __init__(
         self,
@@ -82,38 +84,26 @@ class Tool:
         timeout: Optional[float] = None,
         mutating: bool = False,
         validate: Optional[Validate] = None,
-    ) -> None:
-        schema = _checked_parameters(parameters)
-        self._set(name, description, schema, run, isolate, timeout, mutating, validate, None)
-        if isolate:
-            check_reachable(run)
-
-    def _set(
-        self,
-        name: str,
-        description: str,
-        parameters: Mapping[str, Any],
-        run: Callable[..., Any],
-        isolate: bool,
-        timeout: Optional[float],
-        mutating: bool,
-        validate: Optional[Validate],
-        signature: Optional[Signature],
+        signature: Optional[Signature] = None,
     ) -> None:
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             raise ValueError(f"a tool's name is 1 to 64 of a-z A-Z 0-9 _ -, not {name!r}")
         if not isinstance(description, str):
             raise TypeError(f"a description is a string, not {type(description).__name__}")
+        schema = freeze(_checked_parameters(parameters))
         _check_run(run, name)
-        if isolate:
-            target_of(run)
         _check_timeout(timeout, isolate)
         if validate is not None and not callable(validate):
             raise TypeError("validate is a function of the arguments")
-        values = (name, description, freeze(parameters), run, bool(isolate), timeout,
-                  bool(mutating), validate, signature)
-        for key, value in zip(self.__dataclass_fields__, values):
-            object.__setattr__(self, key, value)
+        if isolate and signature is not None:
+            target_of(run)  # as a decorator runs, the module has no such name yet
+        elif isolate:
+            check_reachable(run)
+        vars(self).update(  # the class is frozen: fields cannot be set one by one
+            name=name, description=description, parameters=schema, run=run,
+            isolate=bool(isolate), timeout=timeout, mutating=bool(mutating),
+            validate=validate, signature=signature,
+        )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function itself, as if it were no tool."""
@@ -163,7 +153,7 @@ class Tool:
                 values = self.signature.convert(values)
             extra = dict.fromkeys(self.injected)
             _bind(self.run, {**values, **extra})
-        except Exception as exc:  # a dataclass may refuse its values in any way
+        except (Exception, SystemExit) as exc:  # a dataclass may refuse its values in any way
             raise InvalidArguments(f"invalid arguments: {exc}") from exc
         return values
 
@@ -230,14 +220,14 @@ def tool(
     def make(given: Callable[..., Any]) -> Tool:
         words, about = read_docstring(getattr(given, "__doc__", None))
         signature = read_signature(given, about)
-        made = Tool.__new__(Tool)
-        made._set(
+        return Tool(
             getattr(given, "__name__", "") if name is None else name,
             words if description is None else description,
-            _checked_parameters(signature.schema),
-            given, isolate, timeout, mutating, validate, signature,
+            signature.schema,
+            given,
+            isolate=isolate, timeout=timeout, mutating=mutating, validate=validate,
+            signature=signature,
         )
-        return made
 
     return make if function is None else make(function)
 
@@ -275,7 +265,7 @@ def _check_timeout(timeout: Any, isolate: bool) -> None:
 def _other_faults(validate: Validate, arguments: Dict[str, Any]) -> List[str]:
     try:
         words = validate(arguments)
-    except Exception as exc:  # checkers share no class of error; whatever one raises refuses
+    except (Exception, SystemExit) as exc:  # checkers share no class; whatever one raises refuses
         return [str(exc) or type(exc).__name__]
     return [words] if isinstance(words, str) and words else []
 

@@ -71,6 +71,6 @@ def _place(path: str) -> str:
 def _encodable(text: str) -> bool:
     try:
         text.encode("utf-8")
-    except UnicodeEncodeError:
+    except UnicodeEncodeError:  # a surrogate half that stands alone
         return False
     return True

@@ -10,18 +10,20 @@ not exactly one result is never sent. Rules: design.md §6 and §8.16.
 
 from __future__ import annotations
 
+import json
 import math
-from typing import Any, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from ...calls import CallConfig, LlmRequest
 from ...frozen import thaw
 from ...given import invalid
+from ...messages import Message
 from ..options import DialectOptions
 from .history import check_history
 from .json_body import encode_body
 from .wire_messages import write_messages
 
-__all__ = ["build_body", "check_history", "encode_body", "write_body"]
+__all__ = ["build_body", "check_history", "context_bytes", "encode_body", "write_body"]
 
 _OURS = ("model", "messages", "stream", "n")  # what extra_body may not set
 _CHOICES = ("auto", "none", "required")  # tool_choice words; any other is a tool's name
@@ -55,6 +57,28 @@ def write_body(
 ) -> bytes:
     """Return the bytes of the request body; see ``build_body``."""
     return encode_body(_build(request, options, effort_fields))
+
+
+def context_bytes(
+    messages: Sequence[Message],
+    tools: Sequence[Mapping[str, Any]],
+    system: Optional[str],
+    provider: Optional[str],
+) -> int:
+    """Return the UTF-8 bytes of messages and tools in a body without a provider's bends.
+
+    What JSON cannot carry is measured too: it is refused when the body is written.
+
+    Raises:
+        LlmError: ``INVALID_REQUEST`` for a history no provider can take.
+    """
+    body: Dict[str, Any] = {"messages": write_messages(messages, provider, DialectOptions())}
+    if system:
+        body["messages"].insert(0, {"role": "system", "content": system})
+    if tools:
+        body["tools"] = list(tools)
+    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"), default=str)
+    return len(text.encode("utf-8", "surrogatepass"))
 
 
 def _build(
