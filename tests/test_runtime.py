@@ -18,6 +18,7 @@ from streamcore.errors import LlmError, Partial
 from streamcore.grammar import check_grammar
 from streamcore.messages import TextBlock
 from streamcore.providers import ModelInfo, get_profile
+from streamcore.retry import RetryPolicy
 from streamcore.runtime import LlmRuntime
 from streamcore.usage import TokenUsage
 
@@ -607,3 +608,42 @@ def test_prepared_facts_are_frozen() -> None:
     with pytest.raises(TypeError):
         facts["options"]["list"].append(2)
     assert pickle.loads(pickle.dumps(facts)) == {"options": {"list": [1]}}
+
+
+def test_prepared_call_is_read_only() -> None:
+    """Config, context and retry policy are those it was prepared with, to the end."""
+    policy = RetryPolicy(max_retries=7)
+    prepared = runtime().prepare_call(CallConfig("m", "p"), retry=policy)
+    assert prepared.retry is policy
+    for name in ("config", "adapter_defaults", "model", "context", "retry", "facts"):
+        with pytest.raises(AttributeError):
+            setattr(prepared, name, None)
+
+
+def test_retry_policy_is_the_adapters_where_none_is_given() -> None:
+    """A profile's policy reaches every call prepared for it; without one there is no retry."""
+    adapter = Canned()
+    assert runtime(adapter).prepare_call(CallConfig("m", "p")).retry.max_retries == 0
+    adapter.retry = RetryPolicy(max_retries=3)  # type: ignore[attr-defined]
+    assert runtime(adapter).prepare_call(CallConfig("m", "p")).retry.max_retries == 3
+
+
+@pytest.mark.parametrize("code,raised", [
+    ("TRANSPORT", False), ("TIMEOUT", False), ("SERVER", False), ("ABORTED", False),
+    ("INVALID_REQUEST", True), ("MISSING_CREDENTIAL", True), ("UNSUPPORTED_CONTENT", True),
+])
+def test_failure_before_the_first_pull(code: str, raised: bool) -> None:
+    """What the network did is a finish even so; what is wrong locally is raised."""
+    class Eager:
+        def stream(self, request: LlmRequest) -> Iterator[StreamChunk]:
+            raise LlmError("at once", code)
+
+    prepared = runtime(Eager()).prepare_call(CallConfig("m", "p"))
+    request = LlmRequest(prepared.config, "hi")
+    if raised:
+        assert code_of(lambda: prepared.stream(request)) == code
+        return
+    (finish,) = prepared.stream(request)
+    assert isinstance(finish, Finish) and finish.reason.failure is not None
+    assert finish.reason.failure.code == code
+    assert finish.reason.kind == ("aborted" if code == "ABORTED" else "error")

@@ -21,12 +21,20 @@ from ..errors import LlmError
 from ..frozen import FrozenDict
 from ..limits import Limits, ResolvedLimits, resolve_limits
 from ..providers import ModelInfo, ProviderProfile
+from ..retry import RetryPolicy
 from ..transport import Transport
 from .attempt import Attempt
 from .headers import find_key, has_header, make_headers
 from .secrets import secrets_of
 
 Credential = Union[str, Callable[[], Optional[str]], None]
+
+_WANTED: Dict[str, Tuple[Any, str]] = {
+    "profile": (ProviderProfile, "a ProviderProfile(...)"),
+    "limits": (Limits, "a Limits(...)"),
+    "options": ((DialectOptions, type(None)), "a DialectOptions(...) or None"),
+    "headers": (Mapping, "a mapping of header names to values"),
+}
 
 
 class LlmAdapter(Protocol):
@@ -69,13 +77,10 @@ class HttpSettings:
     _limits: ResolvedLimits = field(init=False, repr=False, compare=False)  # once, not per call
 
     def __post_init__(self) -> None:
-        for name, kinds in (
-            ("profile", ProviderProfile), ("limits", Limits),
-            ("options", (DialectOptions, type(None))), ("headers", Mapping),
-        ):
+        for name, (kinds, wanted) in _WANTED.items():
             value = getattr(self, name)
             if not isinstance(value, kinds):
-                raise TypeError(f"{name} cannot be a {type(value).__name__}")
+                raise TypeError(f"{name} is {wanted}, not {type(value).__name__}")
         object.__setattr__(self, "headers", FrozenDict(self.headers))
         names = (self.api_key_env,) if isinstance(self.api_key_env, str) else self.api_key_env
         object.__setattr__(self, "api_key_env", tuple(names))
@@ -115,6 +120,11 @@ class HttpAdapter:
     def profile(self) -> ProviderProfile:
         """The provider's profile."""
         return self._settings.profile
+
+    @property
+    def retry(self) -> Optional[RetryPolicy]:
+        """The profile's retry policy, for calls that come with none."""
+        return self._settings.profile.retry
 
     def configure(self, **changes: Any) -> None:
         """Change settings by name, all at once; streams under way keep theirs."""

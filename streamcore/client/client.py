@@ -21,7 +21,7 @@ from ..limits import Limits
 from ..messages import AssistantMessage
 from ..providers import ProviderProfile, get_profile
 from ..retry import RetryPolicy, RetryRecord
-from ..runtime import NO_RETRY, LlmRuntime, RunningCall
+from ..runtime import LlmRuntime, RunningCall
 from ..session import Session
 from ..transport import Transport
 from .stream import Stream
@@ -100,7 +100,7 @@ class Client:
         )
         self.adapter = HttpAdapter(settings, self._transport)
         self.runtime.register_adapter([profile.name], self.adapter)
-        self._retry = retry or profile.retry or NO_RETRY
+        self._retry = retry
         self._session_log = session_log
         self._on_retry = on_retry
 

@@ -7,10 +7,10 @@ dispatched once. ``running``: attempts of a call under a retry policy, and their
 
 from __future__ import annotations
 
-from .prepared import Middleware, PreparedCall
+from .prepared import NO_RETRY, Middleware, PreparedCall
 from .recording import CALL_ENDS
 from .registry import AdapterHandle, LlmRuntime
-from .running import NO_RETRY, RunningCall
+from .running import RunningCall
 
 __all__ = [
     "CALL_ENDS", "NO_RETRY", "AdapterHandle", "LlmRuntime", "Middleware", "PreparedCall",

@@ -17,17 +17,27 @@ from ..chunks import Finish, FinishReason, StreamChunk, UsageChunk
 from ..errors import LlmError, aborted_error
 from ..frozen import FrozenDict, freeze
 from ..providers import ModelInfo
+from ..retry import RetryPolicy
 
 Next = Callable[[LlmRequest], Iterator[StreamChunk]]
 Middleware = Callable[[LlmRequest, Next], Iterator[StreamChunk]]
 
 
+NO_RETRY = RetryPolicy(max_retries=0)
+
+# What is wrong locally, before any I/O, and so with the caller: it is raised, not streamed.
+_LOCAL = frozenset((
+    "MISSING_CREDENTIAL", "INVALID_CREDENTIAL", "INVALID_REQUEST", "UNSUPPORTED_CONTENT",
+    "UNSUPPORTED_REASONING_EFFORT", "NO_ADAPTER", "INVALID_ADAPTER", "INVALID_PREPARED_CALL",
+    "REGISTRATION_DISPOSED", "DUPLICATE_ADAPTER", "INVALID_CONFIG",
+))
+
+
 class PreparedCall:
     """A call that is ready: what is recorded of it is what will be sent.
 
-    ``config`` is whole, ``adapter_defaults`` names the fields that the adapter
-    filled, ``model`` is what is known of the model. After the stream, ``error`` is the
-    failure as it was raised, cause and partial included, or None.
+    Its facts can only be read. After the stream, ``error`` is the failure as it was
+    raised, cause and partial included, or None.
     """
 
     def __init__(
@@ -38,12 +48,14 @@ class PreparedCall:
         adapter: Any,
         middleware: Tuple[Middleware, ...],
         context: CallContext,
+        retry: RetryPolicy,
         describe: Optional[Callable[[CallConfig], Mapping[str, Any]]] = None,
     ) -> None:
-        self.config = config
-        self.adapter_defaults = adapter_defaults
-        self.model = model
-        self.context = context
+        self._config = config
+        self._adapter_defaults = adapter_defaults
+        self._model = model
+        self._context = context
+        self._retry = retry
         self.error: Optional[LlmError] = None
         self._adapter = adapter
         self._describe = describe
@@ -51,6 +63,31 @@ class PreparedCall:
         self._request: Optional[LlmRequest] = None  # what it was dispatched with
         self._sent = False  # the adapter has it
         self._lock = threading.Lock()
+
+    @property
+    def config(self) -> CallConfig:
+        """The config, whole: what the request must be made with."""
+        return self._config
+
+    @property
+    def adapter_defaults(self) -> Tuple[str, ...]:
+        """Which fields of the config the adapter filled."""
+        return self._adapter_defaults
+
+    @property
+    def model(self) -> ModelInfo:
+        """What is known of the model."""
+        return self._model
+
+    @property
+    def context(self) -> CallContext:
+        """What goes with the call."""
+        return self._context
+
+    @property
+    def retry(self) -> RetryPolicy:
+        """When a failure of this call is worth another one."""
+        return self._retry
 
     @property
     def facts(self) -> Mapping[str, Any]:
@@ -94,7 +131,13 @@ class PreparedCall:
             self._sent = True
         if self.context.cancelled:
             return self._ended(aborted_error())
-        return self._run(self._adapter.stream(sent))
+        try:
+            chunks = self._adapter.stream(sent)
+        except LlmError as error:
+            if error.code in _LOCAL:
+                raise
+            return self._ended(error)  # the network's, met before the first pull
+        return self._run(chunks)
 
     def _run(self, chunks: Iterator[StreamChunk]) -> Iterator[StreamChunk]:
         chunk: Optional[StreamChunk] = None

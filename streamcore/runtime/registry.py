@@ -17,7 +17,8 @@ from ..calls import CallConfig, CallContext
 from ..errors import LlmError
 from ..given import invalid
 from ..providers import ModelInfo
-from .prepared import Middleware, PreparedCall
+from ..retry import RetryPolicy
+from .prepared import NO_RETRY, Middleware, PreparedCall
 
 RequestHook = Callable[[CallConfig], Optional[CallConfig]]
 
@@ -118,6 +119,7 @@ class LlmRuntime:
         cancel: Optional[threading.Event] = None,
         *,
         context: Optional[CallContext] = None,
+        retry: Optional[RetryPolicy] = None,
     ) -> PreparedCall:
         """Resolve a call and freeze it: adapter, model, defaults.
 
@@ -125,6 +127,8 @@ class LlmRuntime:
             config: which model, and how.
             cancel: set to stop the call.
             context: what goes with it; carries its own cancel.
+            retry: when a failure is worth another call; None is the adapter's own
+                policy (``adapter.retry``), or else no other call.
         Raises:
             LlmError: ``INVALID_REQUEST`` for a model without a name, ``NO_ADAPTER``,
                 ``UNSUPPORTED_REASONING_EFFORT``, ``INVALID_ADAPTER``.
@@ -145,7 +149,8 @@ class LlmRuntime:
         context = context or CallContext(cancel)
         describe = getattr(adapter, "describe", None)
         wraps = tuple(wrap for (wrap,) in middleware)
-        return PreparedCall(config, filled, model, adapter, wraps, context, describe)
+        retry = retry or getattr(adapter, "retry", None) or NO_RETRY
+        return PreparedCall(config, filled, model, adapter, wraps, context, retry, describe)
 
     def _handle(self, route: str) -> AdapterHandle:
         routes = self._routes

@@ -24,8 +24,6 @@ from .registry import LlmRuntime
 
 _SLICE = 0.1  # seconds between two looks at cancel and close in a wait
 
-NO_RETRY = RetryPolicy(max_retries=0)
-
 
 class RunningCall:
     """One call on its way; ``chunks`` may be taken once.
@@ -33,7 +31,7 @@ class RunningCall:
     Args:
         runtime: where the adapter is found.
         request: what is asked; its context serves all attempts, and this call only.
-        policy: when a failed attempt is tried again.
+        policy: when a failed attempt is tried again; None is the adapter's own.
         session: where the call is recorded; None records nothing.
         turn: whether the call is a turn of its own, and recorded as one.
         hold: whether no chunk is given out before the last attempt has ended, so that an
@@ -49,7 +47,7 @@ class RunningCall:
         runtime: LlmRuntime,
         request: LlmRequest,
         *,
-        policy: RetryPolicy = NO_RETRY,
+        policy: Optional[RetryPolicy] = None,
         session: Optional[Session] = None,
         turn: bool = True,
         hold: bool = False,
@@ -157,7 +155,9 @@ class RunningCall:
     def _dispatch(self) -> Iterator[StreamChunk]:
         self.attempts += 1
         request = self._request
-        prepared = self._runtime.prepare_call(request.config, context=request.context)
+        prepared = self._runtime.prepare_call(
+            request.config, context=request.context, retry=self._policy
+        )
         self._prepared = prepared
         if prepared.config is not request.config:
             request = request.but(config=prepared.config)
@@ -168,7 +168,7 @@ class RunningCall:
         assert isinstance(finish, Finish)
         delay, failure = None, finish.reason.failure
         if failure is not None and not shown:
-            delay = decide(self._policy, failure, self.attempts, self._random)
+            delay = decide(self._prepared.retry, failure, self.attempts, self._random)
         budget = self._request.context.budget
         if failure is None or delay is None or (budget is not None and delay >= budget.left()):
             if self._record is not None:
