@@ -18,7 +18,7 @@ from streamcore.assembler import MessageAssembler
 from streamcore.chunks import ReasoningDelta, StreamChunk, TextDelta, ToolCallDelta
 from streamcore.dialects import make_decoder
 from streamcore.dialects.options import DialectOptions
-from streamcore.errors import LlmError, Partial
+from streamcore.errors import Failure, LlmError, Partial
 from streamcore.grammar import ChunkGrammar
 from streamcore.limits import Limits, resolve_limits
 from streamcore.messages import AssistantMessage
@@ -129,6 +129,44 @@ def run(
         return Outcome(merge(chunks), error, diagnostics, None)
     grammar.finish()
     return Outcome(merge(chunks), None, diagnostics, assembler.message)
+
+
+class Told(NamedTuple):
+    """What a body came to, for comparing thousands of cuts: see ``tell``."""
+
+    chunks: List[StreamChunk]  # as they came
+    diagnostics: Dict[str, int]
+    failure: Optional[Failure]
+    partial: Optional[Partial]
+
+    def same(self, other: Told) -> bool:
+        """Say whether both told the caller the same: chunks merged, error, counters."""
+        return self[1:] == other[1:] and (
+            self.chunks == other.chunks or merge(self.chunks) == merge(other.chunks)
+        )
+
+
+_DEFAULTS = resolve_limits(None)
+
+
+def tell(
+    pieces: Iterable[bytes], *, done_marker: str = "required", think_tags: bool = False
+) -> Told:
+    """Send pieces through the pipeline, as ``run`` does, but check and assemble nothing.
+
+    Cheaper by a third. What ``run`` has checked for the whole body holds for every cut of it
+    that tells the same chunks.
+    """
+    options = DialectOptions(done_marker=done_marker, think_tags=think_tags)
+    diagnostics: Dict[str, int] = {}
+    decoder = make_decoder("chat-completions", options, _DEFAULTS, diagnostics)
+    chunks: List[StreamChunk] = []
+    try:
+        for chunk in iter_chunks(pieces, decoder, _DEFAULTS):
+            chunks.append(chunk)
+    except LlmError as error:
+        return Told(chunks, diagnostics, error.failure, error.partial)
+    return Told(chunks, diagnostics, None, None)
 
 
 def merge(chunks: Iterable[StreamChunk]) -> Tuple[StreamChunk, ...]:

@@ -2,10 +2,10 @@
 """What real providers sent, recorded in ../shared/captures: each comes to what it must.
 
 Content, reasoning, calls, finish and usage exactly, or one of the right errors; the same for
-every cut; no message from a stream cut before its end. Where an outcome is a matter of the
-parser alone, its events are compared instead: equal events make equal chunks, and the whole
-pipeline is run at seeded samples. ``scripts/fuzz.py --exhaustive`` runs it at every position.
-Run with ``-s`` to see the table, provider by provider. Skipped where the folder is absent.
+every cut; no message from a stream cut before its end. Captures of up to 4 KB run through the
+whole pipeline cut, and cut short, at every byte: one position in eight always, the rest marked
+``long``. Larger ones run at seeded samples, the parser alone at more. ``-s`` shows a table,
+provider by provider. Skipped where the folder is absent.
 """
 
 from __future__ import annotations
@@ -25,19 +25,31 @@ from streamcore.errors import LlmError
 from streamcore.sse import SseEvent, SseParser
 
 from support import (
-    Outcome, bytewise, capture_bytes, capture_rows, done_position, end_facts, random_cuts,
-    read_events, run, sample, two_ways,
+    Outcome, bytewise, capture_bytes, capture_rows, done_position, end_facts, merge,
+    random_cuts, read_events, run, sample, tell, two_ways,
 )
 
 ROWS = capture_rows()
+SMALL = 4096  # bytes; up to there every position counts
+STEP = 8  # one position in so many is tried in quick runs too
 CUTS = 8  # positions a capture is cut and truncated at, through the whole pipeline
 LARGE_CUTS = 40  # positions for the parser alone, above 4 KB
 
 pytestmark = pytest.mark.skipif(not ROWS, reason="no ../shared/captures beside this checkout")
 
-each_capture = pytest.mark.parametrize(
-    "row", ROWS, ids=[row["file"].split("/")[-1][: -len(".sse")] for row in ROWS]
-)
+
+def is_document(body: bytes) -> bool:
+    return body.lstrip().startswith(b"{")
+
+
+def each(rows: List[Dict[str, Any]]) -> pytest.MarkDecorator:
+    names = [row["file"].split("/")[-1][: -len(".sse")] for row in rows]
+    return pytest.mark.parametrize("row", rows, ids=names)
+
+
+each_capture = each(ROWS)
+each_event_stream = each([row for row in ROWS if not is_document(capture_bytes(row))])
+each_small_capture = each([row for row in ROWS if len(capture_bytes(row)) <= SMALL])
 
 _passed: Dict[str, Dict[str, List[str]]] = defaultdict(lambda: defaultdict(list))
 
@@ -136,6 +148,11 @@ def ends(marker: str, body: bytes) -> int:
     return low
 
 
+def end_of(row: Dict[str, Any], body: bytes) -> int:
+    """Return where a capture is told, a JSON document too, whose last blanks may go."""
+    return len(body.rstrip()) if is_document(body) else ends(row["done_marker"], body)
+
+
 def _has_finish_word(data: str) -> bool:
     return '"finish_reason":"' in data.replace(" ", "").replace('"finish_reason":""', "")
 
@@ -181,7 +198,7 @@ def test_capture_reads_the_same_however_it_is_cut(row: Dict[str, Any]) -> None:
 def test_capture_cut_short_is_never_a_message(row: Dict[str, Any]) -> None:
     """Truncated before its proof of the end, near it and anywhere, a stream gives an error."""
     body = capture_bytes(row)
-    end = len(body.rstrip()) if is_document(body) else ends(row["done_marker"], body)
+    end = end_of(row, body)
     chance = random.Random(seed_of(row))
     count = CUTS if len(body) < 40_000 else CUTS // 2
     cuts = {*range(max(0, end - count), end), *chance.sample(range(end), min(count, end))}
@@ -192,13 +209,60 @@ def test_capture_cut_short_is_never_a_message(row: Dict[str, Any]) -> None:
     note(row, "truncation")
 
 
-@each_capture
-def test_capture_holds_at_every_byte(row: Dict[str, Any]) -> None:
+def positions(row: Dict[str, Any], size: int, quick: bool) -> List[int]:
+    """Return one position in ``STEP``, other ones in each capture; or all that leaves out."""
+    return [at for at in range(size + 1) if ((at + seed_of(row)) % STEP == 0) == quick]
+
+
+def hold_when_cut(row: Dict[str, Any], quick: bool) -> None:
+    body, marker = capture_bytes(row), row["done_marker"]
+    whole, told = run_row(row, body).told, tell([body], done_marker=marker)
+    assert (merge(told.chunks), told.diagnostics) == whole[:2]
+    for at, pieces in two_ways(body, positions(row, len(body), quick)):
+        assert tell(pieces, done_marker=marker).same(told), f"cut at {at}"
+
+
+def hold_when_cut_short(row: Dict[str, Any], quick: bool) -> None:
+    body, marker = capture_bytes(row), row["done_marker"]
+    whole = tell([body], done_marker=marker).chunks
+    for at in positions(row, end_of(row, body) - 1, quick):
+        told = tell([body[:at]], done_marker=marker)
+        assert told.failure is not None, f"a message from {at} of {len(body)} bytes"
+        assert told.chunks == whole[: len(told.chunks)], f"cut short at {at}"
+        assert not any(chunk.type == "block-end" for chunk in told.chunks)
+
+
+@each_small_capture
+def test_small_capture_cut_in_two_reads_the_same(row: Dict[str, Any]) -> None:
+    """The whole pipeline, cut at one byte in eight: the same chunks and the same error."""
+    hold_when_cut(row, quick=True)
+
+
+@each_small_capture
+def test_small_capture_cut_short_gives_an_error(row: Dict[str, Any]) -> None:
+    """The whole pipeline, cut short at one byte in eight: the first chunks, then an error."""
+    hold_when_cut_short(row, quick=True)
+
+
+@pytest.mark.long
+@each_small_capture
+def test_small_capture_cut_in_two_at_any_byte_reads_the_same(row: Dict[str, Any]) -> None:
+    """The other seven in eight."""
+    hold_when_cut(row, quick=False)
+
+
+@pytest.mark.long
+@each_small_capture
+def test_small_capture_cut_short_at_any_byte_gives_an_error(row: Dict[str, Any]) -> None:
+    """The other seven in eight."""
+    hold_when_cut_short(row, quick=False)
+
+
+@each_event_stream
+def test_event_stream_holds_at_every_byte(row: Dict[str, Any]) -> None:
     """All positions up to 4 KB, a sample above: cut there, the events are the same; cut short
     there, the events so far are the first ones, and the decoder refuses the end."""
     body = capture_bytes(row)
-    if is_document(body):
-        return
     whole, end = read_events([body]), ends(row["done_marker"], body)
     truncation = Truncation(row)
     for position in sample(len(body), LARGE_CUTS, seed_of(row)):
@@ -238,10 +302,6 @@ class Truncation:
         except LlmError:
             return False
         return True
-
-
-def is_document(body: bytes) -> bool:
-    return body.lstrip().startswith(b"{")
 
 
 def test_table_of_captures_covers_each_kind() -> None:

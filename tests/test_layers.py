@@ -3,8 +3,9 @@
 
 In: the package's sources, read as text. A module imports only from lower rows; the modules of
 an inner package share its row and may see each other, without cycles. Imports inside functions
-and under TYPE_CHECKING count like any other. Each kind of violation is shown to be caught on
-small made-up sources.
+and under TYPE_CHECKING count like any other. Below transport, and in pipeline, clock, sleep and
+random are arguments with real defaults, and no file is opened. Each kind of violation is shown
+to be caught on small made-up sources.
 """
 
 from __future__ import annotations
@@ -41,11 +42,18 @@ HTTP = {"requests", "urllib3"}
 HTTP_OWNER = "transport"
 
 WORLD = {
-    "os", "pathlib", "random", "select", "shutil", "socket", "ssl", "subprocess", "tempfile",
+    "asyncio", "concurrent", "glob", "io", "mmap", "multiprocessing", "os", "pathlib", "random",
+    "secrets", "select", "selectors", "shutil", "signal", "socket", "ssl", "subprocess",
+    "tempfile", "uuid",
 }
-"""What no pure module may reach for: everything below transport's row, and pipeline."""
+"""What no pure module may import: everything below transport's row, and pipeline."""
 DEFAULTS = {("retry", "random")}
 """The real thing as the default of an argument is what design.md §3 asks for."""
+ONLY_DEFAULTS = {"time", "random"}
+"""A pure module names what is in these as the default of an argument and nowhere else."""
+HARMLESS = {"threading": {"Event"}, "sys": {"float_info", "modules", "version_info", "exc_info"}}
+"""All that a pure module may name of these: a type to be given, and facts."""
+BUILTINS = {"open", "input", "print", "breakpoint"}
 
 Name = Tuple[str, ...]  # a module inside the package: ("dialects", "chat_completions")
 
@@ -126,7 +134,8 @@ def violations(sources: Mapping[str, str], rows: Sequence[Sequence[str]] = ROWS)
         if name[0] not in row_of:
             found.append(f"{path}: no row")
             continue
-        for item in imports(name, source, known):
+        pure = is_pure(name[0], row_of)
+        for item in (*imports(name, source, known), *(reaches(source) if pure else ())):
             fault = item.fault or judge(name, item, row_of)
             if fault:
                 found.append(f"{path}:{item.line}: {fault}")
@@ -141,7 +150,7 @@ def judge(name: Name, item: Import, row_of: Mapping[str, int]) -> str:
     if item.foreign:
         if item.foreign in HTTP and unit != HTTP_OWNER:
             return f"{item.foreign} outside {HTTP_OWNER}"
-        pure = row < row_of.get(HTTP_OWNER, 0) or unit == "pipeline"
+        pure = is_pure(unit, row_of)
         if pure and item.foreign in WORLD and (unit, item.foreign) not in DEFAULTS:
             return f"{item.foreign} in a pure module"
         return ""
@@ -153,6 +162,78 @@ def judge(name: Name, item: Import, row_of: Mapping[str, int]) -> str:
     if row_of[target] > row:
         return f"upward import of {target}"
     return f"sideways import of {target}" if row_of[target] == row else ""
+
+
+def is_pure(unit: str, row_of: Mapping[str, int]) -> bool:
+    """Say whether a module may not reach for the world: rows below transport's, and pipeline."""
+    return row_of[unit] < row_of.get(HTTP_OWNER, 0) or unit == "pipeline"
+
+
+def reaches(source: str) -> Iterator[Import]:
+    """Yield what a pure module does with the clock, sleep, threads, files and the terminal."""
+    tree = ast.parse(source)
+    names = bound(tree)
+    defaults, stand_ins = default_nodes(tree)
+    for node in ast.walk(tree):
+        module, word = named(node, names)
+        line = getattr(node, "lineno", 0)
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") in BUILTINS:
+            yield Import(line, fault=f"{getattr(node.func, 'id')}() in a pure module")
+        elif module in ONLY_DEFAULTS and node not in defaults and node not in stand_ins:
+            yield Import(line, fault=f"{module}.{word} beside an argument's default")
+        elif module in HARMLESS and word not in HARMLESS[module]:
+            yield Import(line, fault=f"{module}.{word} in a pure module")
+
+
+def bound(tree: ast.AST) -> Dict[str, Tuple[str, str]]:
+    """Return what each imported name stands for: (module, "") or (module, word of it)."""
+    names: Dict[str, Tuple[str, str]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names.update({alias.asname or alias.name: (alias.name, "") for alias in node.names})
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            for alias in node.names:
+                names[alias.asname or alias.name] = (node.module or "", alias.name)
+    return names
+
+
+def named(node: ast.AST, names: Mapping[str, Tuple[str, str]]) -> Tuple[str, str]:
+    """Return module and word where the node is ``module.word``, or the word by itself."""
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        module, word = names.get(node.value.id, ("", ""))
+        return (module, node.attr) if module and not word else ("", "")
+    if isinstance(node, ast.Name):
+        module, word = names.get(node.id, ("", ""))
+        return (module, word) if word else ("", "")
+    return "", ""
+
+
+def default_nodes(tree: ast.AST) -> Tuple[Set[ast.AST], Set[ast.AST]]:
+    """Return the nodes that are an argument's default, and those that stand in for None.
+
+    The second kind is the value of ``now``, say, in ``time.time() if now is None else now``:
+    a default that has to be made when the call is.
+    """
+    defaults: Set[ast.AST] = set()
+    stand_ins: Set[ast.AST] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.arguments):  # the clock itself, not what it says at import
+            defaults.update(one for one in (*node.defaults, *node.kw_defaults) if one)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            given = {one.arg for one in (*node.args.args, *node.args.kwonlyargs)}
+            for inner in ast.walk(node):
+                if isinstance(inner, ast.IfExp) and compared_with_none(inner.test) in given:
+                    if getattr(inner.orelse, "id", None) == compared_with_none(inner.test):
+                        stand_ins.update(ast.walk(inner.body))
+    return defaults, stand_ins
+
+
+def compared_with_none(test: ast.AST) -> str:
+    """Return the name in ``name is None``; "" for any other test."""
+    if isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Is):
+        if getattr(test.comparators[0], "value", "") is None:
+            return getattr(test.left, "id", "")
+    return ""
 
 
 def in_cycles(edges: Mapping[Name, Set[Name]]) -> List[Name]:
@@ -222,9 +303,30 @@ INIT = {"dialects/__init__.py": ""}
     ({"sse.py": "import socket"}, "sse.py:1: socket in a pure module"),
     ({"pipeline.py": "from os import environ"}, "pipeline.py:1: os in a pure module"),
     ({"sse.py": "import random"}, "sse.py:1: random in a pure module"),
+    ({"sse.py": "import selectors"}, "sse.py:1: selectors in a pure module"),
+    ({"calls.py": "import time\ntime.sleep(1)"},
+     "calls.py:2: time.sleep beside an argument's default"),
+    ({"calls.py": "import time as t\ndef f():\n    now = t.monotonic\n    return now()"},
+     "calls.py:3: time.monotonic beside an argument's default"),
+    ({"clock.py": "from time import time as wall\ndef f():\n    return wall()"},
+     "clock.py:3: time.time beside an argument's default"),
+    ({"clock.py": "import time\ndef f(now=time.time()): ..."},
+     "clock.py:2: time.time beside an argument's default"),
+    ({"clock.py": "import time\ndef f(now):\n    return time.time() if now is None else 0"},
+     "clock.py:3: time.time beside an argument's default"),
+    ({"retry.py": "import random as r\ndef f():\n    return r.random()"},
+     "retry.py:3: random.random beside an argument's default"),
+    ({"pipeline.py": "import threading\nLOCK = threading.Lock()"},
+     "pipeline.py:2: threading.Lock in a pure module"),
+    ({"tools.py": "from threading import Thread\nThread()"},
+     "tools.py:2: threading.Thread in a pure module"),
+    ({**INIT, "dialects/chat.py": "def f():\n    return open('x')"},
+     "dialects/chat.py:2: open() in a pure module"),
+    ({"sse.py": "print('x')"}, "sse.py:1: print() in a pure module"),
+    ({"sse.py": "import sys\nsys.stderr.write('x')"}, "sse.py:2: sys.stderr in a pure module"),
 ])
 def test_violation_is_caught(sources: Dict[str, str], expected: str) -> None:
-    """Each kind of forbidden import gives its line."""
+    """Each kind of forbidden import, and of reaching for the world, gives its line."""
     assert violations(sources) == [expected]
 
 
@@ -246,7 +348,11 @@ def test_cycle_inside_an_inner_package_is_caught() -> None:
     {"transport.py": "def f():\n    import requests\n    from urllib3 import x\nimport socket"},
     {"transport/__init__.py": "", "transport/reading.py": "import requests\nimport socket"},
     {**INIT, "dialects/a.py": "from ..messages import M", "dialects/b.py": "from .a import x"},
-    {"retry.py": "import random"},
+    {"retry.py": "import random as r\ndef f(random=r.random):\n    return random()"},
+    {"clock.py": "import time\nclass C:\n    def f(self, *, clock=time.monotonic): ..."},
+    {"clock.py": "import time\ndef f(now=None):\n    return time.time() if now is None else now"},
+    {"calls.py": "import threading\nclass Stop(threading.Event):\n    pass"},
+    {"transport.py": "import time\ntime.sleep(1)", "session.py": "open('x')"},
     {"cli.py": "from . import __version__", "__main__.py": "from .cli import main"},
     {"__init__.py": "from importlib import import_module\nimport_module('.cli', __name__)"},
 ])
