@@ -16,12 +16,15 @@ MASK = "***"
 _SHORTEST_SECRET = 4  # a shorter "key" would mask half of any text and hides nothing
 _USERINFO = re.compile(r"(?<=://)[^/\s?#\"'<>]+@")  # to the last @: a password may hold one
 _QUERY_SECRET = re.compile(
-    r"(?i)([?&](?:[a-z0-9_.-]{0,64}(?:key|token|secret|password|signature|sig|auth)"
-    r"[a-z0-9_.-]{0,64})=)"  # bounded: an endless name must not cost the square of its length
-    r"[^&#\s'\")]+"
+    r"(?i)([?&#](?:[a-z0-9_.-]{0,64}"  # bounded: an endless name must not cost its length's square
+    r"(?:key|token|secret|passw|pwd|signature|sig|auth|credential|jwt)[a-z0-9_.-]{0,64}"
+    r"|sas|code)=)[^&#\s'\")]+"
 )
 _BEARER = re.compile(r"(?i)\b(bearer|basic)\s+(?!authentication\b)[a-z0-9._~+/=-]{8,}")
-_SECRET_HEADERS = re.compile(r"(?i)authorization|cookie|key|token|secret")
+_SECRET_HEADERS = re.compile(
+    r"(?i)authorization|cookie|key|token|secret|passw|passphrase|pwd|credential|signature|jwt"
+    r"|(?<![a-z])(?:auth|sig|session|sas)(?![a-z])(?!-affinity)"
+)
 
 
 def redact(text: str, secrets: Iterable[str] = ()) -> str:

@@ -292,19 +292,22 @@ def test_base_url_from_the_environment(ask: Any, server: LoopbackServer) -> None
 
 
 @pytest.mark.parametrize(
-    "settings, kind",
+    "settings, words",
     [
-        ({"limits": {"idle_timeout": 1}}, TypeError), ({"headers": [("a", "b")]}, TypeError),
-        ({"options": {"images": False}}, TypeError), ({"limits": None}, TypeError),
+        ({"limits": {"idle_timeout": 1}}, r"limits is a Limits\(\.\.\.\), not dict"),
+        ({"limits": None}, r"limits is a Limits\(\.\.\.\), not NoneType"),
+        ({"headers": [("a", "b")]}, "headers is a mapping of header names to values, not list"),
+        ({"options": {"images": False}},
+         r"options is a DialectOptions\(\.\.\.\) or None, not dict"),
     ],
 )
-def test_settings_of_wrong_types_are_refused_when_made(settings: Any, kind: Any) -> None:
-    """Settings are checked when made, not when a call fails for them."""
-    with pytest.raises(kind):
+def test_settings_of_wrong_types_are_refused_when_made(settings: Any, words: str) -> None:
+    """Settings are checked when made, not when a call fails for them; it says what is wanted."""
+    with pytest.raises(TypeError, match=words):
         HttpSettings(PLAIN, **settings)
-    with pytest.raises(kind):
+    with pytest.raises(TypeError, match=words):
         HttpAdapter(HttpSettings(PLAIN), None).configure(**settings)  # type: ignore[arg-type]
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match=r"profile is a ProviderProfile\(\.\.\.\), not str"):
         HttpSettings("openai")  # type: ignore[arg-type]
 
 
@@ -459,6 +462,61 @@ def test_limits_the_calls_win_field_by_field(transport: Any) -> None:
 # What comes back beside the chunks.
 
 
+IN_THE_STREAM: Dict[str, Any] = {
+    "page": {"body": "<html>", "headers": {"content-type": "text/html"}},
+    "error": {"steps": [{"text": "a"}, {"error": {"message": "overloaded"}}]},
+    "cut": {"steps": [{"text": "a"}, {"close": True}]},
+    "bad": {"steps": [{"text": "a"}, {"raw": "data: {\n\n"}]},
+    "finish": {"steps": [{"text": "a"}, {"finish": "content_filter"}, {"done": True}]},
+}
+
+
+def failed(transport: Transport, answer: Dict[str, Any], key: str = KEY) -> LlmError:
+    """Return what a call comes to where the provider answers so."""
+    headers = {**answer.get("headers", {}), "x-request-id": "req-8"}
+    with LoopbackServer([{**answer, "headers": headers}]) as server:
+        adapter = HttpAdapter(HttpSettings(PLAIN, base_url=server.base_url, api_key=key), transport)
+        with pytest.raises(LlmError) as caught:
+            list(adapter.stream(LlmRequest.make("m", "hi")))
+    return caught.value
+
+
+@pytest.mark.parametrize("name", IN_THE_STREAM)
+def test_failure_inside_an_answer_has_its_status_and_request_id(transport: Any, name: str) -> None:
+    """What fails after the headers says which answer it was."""
+    failure = failed(transport, IN_THE_STREAM[name]).failure
+    assert (failure.status, failure.request_id) == (200, "req-8")
+
+
+def test_failure_in_the_stream_keeps_its_own_status(transport: Any) -> None:
+    """An error that names a status inside of a 200 is that."""
+    answer = {"steps": [{"text": "a"}, {"error": {"message": "slow down", "code": 429}}]}
+    failure = failed(transport, answer).failure
+    assert (failure.status, failure.request_id) == (429, "req-8")
+
+
+def test_failure_before_an_answer_has_no_status(transport: Any) -> None:
+    """Nobody answered."""
+    settings = HttpSettings(PLAIN, base_url="http://127.0.0.1:9", api_key=KEY)
+    with pytest.raises(LlmError) as caught:
+        list(HttpAdapter(settings, transport).stream(LlmRequest.make("m", "hi")))
+    assert (caught.value.code, caught.value.failure.status) == ("TRANSPORT", None)
+
+
+@pytest.mark.parametrize("word", [KEY, f"Bearer {KEY}", "z" * 50 + KEY])
+def test_finish_word_that_is_the_key_is_no_code(transport: Any, word: str) -> None:
+    """A code is the word in upper case, where a mask does not see the key."""
+    error = failed(transport, {"steps": [{"text": "a"}, {"finish": word}, {"done": True}]})
+    assert error.code == "SERVER" and error.retryable
+    assert "ADAPTER" not in repr(error.failure).upper()
+
+
+def test_finish_word_that_is_none_stays_the_code(transport: Any) -> None:
+    """A provider's own word is the code, as long as no key is in it."""
+    answer = {"steps": [{"finish": "odd-adapter"}, {"done": True}]}
+    assert failed(transport, answer).code == "ODD-ADAPTER"
+
+
 def test_context_gets_status_and_request_id(transport: Any) -> None:
     """The facts of the answer are there before its first chunk."""
     with LoopbackServer([{**ECHO[0], "headers": {"x-request-id": "req-7"}}]) as server:
@@ -561,7 +619,9 @@ def test_what_is_no_secret_stays_readable(url: str) -> None:
 @pytest.mark.parametrize(
     "text",
     ["begins with 'x <p>sk-adapter-01'", "ends with '456789 was wrong", 'quote "-0123456789"',
-     "said sk-adapter-…", "said sk-adapter-0123"],
+     "said sk-adapter-…", "said sk-adapter-0123", "key sk-adapter-01 ... is wrong",
+     "key sk-adapter-01... is wrong", "key sk-adapter-01 … is wrong", "no ...23456789 here",
+     "key sk-adapter-0*****6789 is wrong"],
 )
 def test_part_of_a_secret_at_a_cut_edge_is_masked(text: str) -> None:
     """A quoted text cut in the middle of a secret shows no half of it."""

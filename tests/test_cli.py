@@ -13,6 +13,7 @@ import json
 import logging
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -25,8 +26,13 @@ from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional
 import pytest
 from support import DONE, D, F, call
 
-from streamcore import LoopbackServer, ToolCall, __version__, assemble, chunk_from_dict
-from streamcore.cli import demo, main
+from streamcore import (
+    LlmError, LoopbackServer, ToolCall, __version__, assemble, chunk_from_dict, list_profiles,
+)
+from streamcore.cli import agent, config, demo, main, providers, replay
+from streamcore.cli import chat as chat_command
+from streamcore.cli.arguments import Parser
+from streamcore.cli.printing import failure_line
 from streamcore.cli.terminal import fitting, visible
 from streamcore.messages import AssistantMessage
 
@@ -47,6 +53,9 @@ FULL: Dict[str, Any] = {"steps": [
 CUT: Dict[str, Any] = {"steps": [*FULL["steps"][:5], {"close": True}]}
 SILENT: Dict[str, Any] = {"steps": [{"text": "first line\n"}, {"stall": True}]}
 GOOD = D({"content": "hi"}) + F("stop") + DONE
+PROVIDER_ENDS = {
+    one.name: 0 if one.options.done_marker == "optional" else 1 for one in list_profiles()
+}
 SECRET = "sk-very-secret-key-0123456789"
 
 
@@ -297,8 +306,14 @@ def test_chat_retries_before_anything_was_shown() -> None:
     (["sing"], "invalid choice"),
     (["chat", "x"], "--model is missing"),
     (["chat", "x", "--model", "m", "--provider", "opnai"], "--provider: no provider is named"),
-    (["chat", "x", "--model", "m", "--mod", "n"], "unrecognized"),
-    (["chat", "x", "--model", "m", "--api-key", "k"], "unrecognized"),
+    (["chat", "x"], "--base-url URL"),
+    (["chat", "x", "--model", "m"], "--provider NAME is missing"),
+    (["chat", "x", "--model", "m"], "--base-url URL"),
+    (["chat", "x", "--model", "m", "--mod", "n"], "unrecognized arguments: --mod\n"),
+    (["chat", "x", "--model", "m", "--mod", "n"], "\nusage: streamcore chat "),
+    (["chat", "x", "two", "--model", "m"], "unrecognized arguments: two\n"),
+    (["replay", "x", "--mod", "n"], "\nusage: streamcore replay "),
+    (["replay", "x", "--provider", "opnai"], "did you mean openai"),
     (["chat", "x", "--model", "m", "--idle-timeout", "-1"], "--idle-timeout: idle_timeout"),
     (["chat", "x", "--model", "m", "--idle-timeout", "soon"], "--idle-timeout: a time such as"),
     (["chat", "x", "--model", "m", "--timeout", "1d"], "--timeout: a time such as"),
@@ -506,7 +521,7 @@ def test_replay_report_of_a_proven_message() -> None:
         "  finish       tool-calls (the provider's word: 'tool_calls')",
         "  model        m9",
         "  response id  c1",
-        "  diagnostics  payload_without_choices 1",
+        "  diagnostics  payload_without_choices 1, tool_call_id_made 1",
     ]
 
 
@@ -585,13 +600,109 @@ def test_demo_notices_a_wrong_message() -> None:
 
 
 def test_help_tells_the_exit_codes_and_commands() -> None:
-    """--help of the program and of each command says what the exit codes mean."""
-    for argv in ([], ["chat"], ["replay"], ["demo"]):
-        result = run(*argv, "--help")
+    """--help of the program says what the exit codes mean, that of each command where to look."""
+    whole = run("--help")
+    assert whole.code == 0 and whole.err == ""
+    assert "exit codes:\n" in whole.out and "130" in whole.out
+    for command in ("chat", "agent", "replay", "config", "providers", "demo"):
+        result = run(command, "--help")
         assert result.code == 0 and result.err == ""
-        assert "exit codes:" in result.out and "130" in result.out
+        assert "\nexit codes: streamcore --help\n" in result.out and "130" not in result.out
     assert all(word in run("-h").out for word in ("chat", "replay", "demo"))
     assert run("--version").out == f"streamcore {__version__}\n"
+
+
+@pytest.mark.parametrize("command", ["chat", "agent", "replay", "config", "providers", "demo"])
+def test_help_explains_every_option(command: str) -> None:
+    """No option stands there without a word on what it does."""
+    commands = Parser(prog="p").add_commands()
+    for module in (agent, chat_command, config, demo, providers, replay):
+        module.add_parser(commands)
+    for action in commands.choices[command]._actions:
+        assert action.help, action.option_strings
+    assert "apikey" not in run(command, "--help").out
+
+
+@pytest.mark.parametrize("argv", [
+    ["chat", "hi", "--api-key", SECRET], ["chat", "--api-key", SECRET, "hi"],
+    ["chat", "hi", f"--api-key={SECRET}"], ["--api-key", SECRET, "chat", "hi"],
+    ["chat", "hi", "--apikey", SECRET], ["agent", "hi", "--key", SECRET],
+    ["chat", "hi", "--token", SECRET], ["chat", "hi", f"--openai-key={SECRET}"],
+])
+def test_key_as_an_option_is_not_repeated(argv: List[str]) -> None:
+    """A key on the command line is refused with the way to do it, and is not shown again."""
+    result = run(*argv, "--model", "m")
+    assert result.code == 2 and "--api-key-env" in result.err
+    assert SECRET not in result.err and "usage: streamcore" in result.err
+
+
+def test_missing_key_names_what_the_command_line_has() -> None:
+    """There is no api_key argument here; the variable, and the option that names another, are."""
+    result = run("chat", "hi", "--model", "m", "--provider", "openai")
+    assert result.code == 1
+    assert result.err == ("MISSING_CREDENTIAL: no key for openai: looked in the environment "
+                          "variable OPENAI_API_KEY; --api-key-env names another variable\n")
+    error = LlmError("no key for p: looked in the api_key argument", "MISSING_CREDENTIAL")
+    assert failure_line(error).startswith("MISSING_CREDENTIAL: no key for p; --api-key-env ")
+
+
+def test_cause_the_line_tells_already_is_not_told_twice() -> None:
+    """A cause is told where it says more."""
+    error = LlmError("connecting failed: OSError: no route", "TRANSPORT")
+    error.__cause__ = OSError("no route")
+    assert failure_line(error) == "TRANSPORT: connecting failed: OSError: no route"
+    error.__cause__ = OSError("cable is out")
+    assert failure_line(error).endswith("no route ← OSError: cable is out")
+    result = run("chat", "hi", "--model", "m", "--base-url", "http://127.0.0.1:9/v1")
+    assert result.code == 1 and result.err.count("onnection refused") == 1
+
+
+def test_missing_done_is_told_with_the_option_for_it() -> None:
+    """The hint of a stream that ends after its finish word is what can be typed."""
+    body = D({"content": "hi"}) + F("stop")
+    result = run("replay", "-", stdin=body)
+    assert "--done-marker optional" in result.err and "done_marker" not in result.err
+    assert "--done-marker optional" in run("replay", "--report", "-", stdin=body).out
+    unended = {"steps": [{"text": "a"}, {"finish": "stop"}]}
+    option = "--set provider.openai-compatible.done_marker=optional"
+    assert option in chat([unended]).err
+    assert chat([unended], *option.split()).code == 0
+
+
+def test_replay_reads_as_the_provider_answers() -> None:
+    """A profile's bends and its done marker count; the option for the marker wins."""
+    body = D({"content": "hi"}) + F("stop")
+    assert run("replay", "-", stdin=body).code == 1
+    for name, code in PROVIDER_ENDS.items():
+        assert run("replay", "-", "--provider", name, stdin=body).code == code, name
+    lax = next(name for name, code in PROVIDER_ENDS.items() if code == 0)
+    strict = run("replay", "-", "--provider", lax, "--done-marker", "required", stdin=body)
+    assert strict.code == 1
+
+
+def test_replay_exit_code_of_several_files(tmp_path: Path, good: str) -> None:
+    """The greatest of all, as the help says; the files after a bad one are read too."""
+    cut = saved(tmp_path, "cut.sse", D({"content": "hi"}))
+    assert run("replay", good, cut).code == 1 and run("replay", cut, good).code == 1
+    result = run("replay", "/no/such", cut, good)
+    assert result.code == 2 and result.out.endswith("hi\n")
+    assert "exit code of several files is the greatest" in run("replay", "--help").out
+
+
+def test_usage_of_a_carried_copy_is_what_was_typed(tmp_path: Path) -> None:
+    """In a vendored copy usage shows the way that copy is started."""
+    copy = tmp_path / "host" / "_vendor" / "streamcore"
+    shutil.copytree(ROOT / "streamcore", copy, ignore=shutil.ignore_patterns("__pycache__"))
+    for words, shown in (
+        (["chat", "--mod"], "usage: python -m host._vendor.streamcore chat "),
+        (["chat", "--help"], "exit codes: python -m host._vendor.streamcore --help"),
+        (["--help"], "usage: python -m host._vendor.streamcore [-h]"),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-m", "host._vendor.streamcore", *words], cwd=str(tmp_path),
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True,
+        )
+        assert shown in done.stdout
 
 
 def test_help_and_replay_load_no_requests(good: str) -> None:

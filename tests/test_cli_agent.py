@@ -455,7 +455,7 @@ def test_dry_run_shows_the_plan_and_asks_nobody() -> None:
         "apart(n)  [in a process of its own, 20 s]", "Say it loudly.",
     ):
         assert words in result.out
-    assert re.search(r"agent\.max_steps +3 +override", result.out)
+    assert re.search(r"agent\.max_steps +3 +--max-steps\n", result.out)
     assert not Path("s.jsonl").exists()
 
 
@@ -471,6 +471,9 @@ def test_dry_run_shows_the_plan_and_asks_nobody() -> None:
     (["agent", "x", "--tools", "own_tools:shout", "--tools", "own_tools:shout"], "two tools"),
     (["agent", "x", "--tools", "broken_tools:x"], "no luck"),
     (["agent", "x", "--script", "/no/such"], "/no/such"),
+    (["agent", "x", "--model", "m", "--provider", "azure"], "azure has no address of its own"),
+    (["agent", "x", "--mod", "m"], "usage: streamcore agent"),
+    (["config", "--api-key", SECRET], "--api-key-env"),
     (["agent", "x", "--max-steps", "none"], "--max-steps: a whole number"),
     (["agent", "x", "--max-output-bytes", "10"], "--max-output-bytes: "),
     (["agent", "x", "--idle-timeout", "soon"], "--idle-timeout: a time"),
@@ -499,7 +502,9 @@ def test_wrong_variable_exits_with_two() -> None:
 def test_help_tells_exit_codes_reasons_and_caps() -> None:
     """All there is to know about how it ends is in the help."""
     out = run("agent", "--help").out
-    assert "exit codes:" in out and all(f"  {word} " in out for word in REASONS)
+    assert "\nexit codes: streamcore --help\n" in out and "SIGTERM" not in out
+    assert all(f"  {word} " in out for word in REASONS)
+    assert "of one tool result; default 16KiB" in out and "default 200KiB" in out
     assert all("--" + name.replace("_", "-") in out for name in AgentLimits.__dataclass_fields__)
     listed = run("--help").out
     assert all(word in listed for word in ("agent", "config", "providers"))
@@ -517,6 +522,21 @@ def config_file(place: Path) -> Iterator[str]:
     yield "c.ini"
 
 
+def test_config_calls_an_option_by_its_name(config_file: str) -> None:
+    """What came from the command line says which option, as it is typed."""
+    result = run("config", "--config", config_file, "--model", "n", "--timeout", "9",
+                 "--retries", "1", "--api-key-env", "NO_SUCH", "--set", "app=me/1",
+                 "--set", "headers=X-A: 1", "--set", "provider.openai.images=no")
+    for line in (
+        r"^model +n +--model$", r"^limits\.total_timeout +9s +--timeout$",
+        r"^retry\.max_retries +1 +--retries$", r"^app +me/1 +--set$", r"^headers\.X-A +1 +--set$",
+        r"^api_key +\(not set\) +--api-key-env, not set$",
+        r"^provider\.openai\.images +no +--set$",
+    ):
+        assert re.search(line, result.out, re.M), line
+    assert "override" not in result.out
+
+
 def test_config_shows_values_and_origins(config_file: str) -> None:
     """Each setting, its value and where it came from; the key is masked."""
     result = run("config", "--config", config_file, "--set", "limits.idle_timeout=2m",
@@ -524,7 +544,7 @@ def test_config_shows_values_and_origins(config_file: str) -> None:
     assert (result.code, result.err) == (0, "")
     for line in (
         r"^model +m +c\.ini:2$", r"^api_key +\*\*\* +c\.ini:4$",
-        r"^limits\.idle_timeout +120s +override$",
+        r"^limits\.idle_timeout +120s +--set$",
         r"^limits\.total_timeout +none +provider openai$",
         r"^retry\.max_retries +4 +environment STREAMCORE_RETRY_MAX_RETRIES$",
         r"^agent\.max_steps +20 +default$",

@@ -7,6 +7,7 @@ environment but the one test that is about it. Requests go to the loopback provi
 
 from __future__ import annotations
 
+import inspect
 import os
 import pickle
 import subprocess
@@ -125,6 +126,23 @@ def test_environment_is_read_only_when_asked() -> None:
     )
     assert done.stderr == ""
     assert done.stdout.split("\n")[:2] == ["None from-env None", "http://localhost:11434/v1"]
+
+
+def test_signature_shows_no_variable() -> None:
+    """help() and inspect show defaults as they are: the environment, and a key in it, is none."""
+    code = (
+        "import inspect, pydoc; from streamcore import Config\n"
+        "print(inspect.signature(Config.load), pydoc.render_doc(Config))\n"
+        "print(Config.load().model, Config.load()._choice, Config.load(env=None).model)"
+    )
+    variables = {**os.environ, "STREAMCORE_MODEL": "m7", "OPENAI_API_KEY": "sk-shown-nowhere-01"}
+    out = subprocess.run(
+        [sys.executable, "-c", code], env=variables, stdout=subprocess.PIPE, check=True,
+        universal_newlines=True,
+    ).stdout
+    assert "sk-shown-nowhere-01" not in out and "environ(" not in out
+    assert out.splitlines()[-1].startswith("m7 ") and out.endswith(" None\n")
+    assert inspect.signature(Config.load).parameters["env"].default is not None
 
 
 def test_empty_variable_is_none() -> None:

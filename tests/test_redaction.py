@@ -43,6 +43,11 @@ def test_redact_known_secrets(text, secrets, shown):
         ("?X-Amz-Signature=abc&access_token=def ", "?X-Amz-Signature=***&access_token=*** "),
         ("'http://h/?api-key=SECRET'", "'http://h/?api-key=***'"),
         ("?model=x&stream=true", "?model=x&stream=true"),
+        ("/v1?pwd=SECRET&jwt=SECRET&sas=SECRET&code=SECRET",
+         "/v1?pwd=***&jwt=***&sas=***&code=***"),
+        ("?X-Amz-Credential=SECRET&passwd=SECRET", "?X-Amz-Credential=***&passwd=***"),
+        ("http://h/v1#key=SECRET", "http://h/v1#key=***"),
+        ("?country_code=de&atlas=x", "?country_code=de&atlas=x"),
     ],
 )
 def test_redact_urls(text, shown):
@@ -67,7 +72,9 @@ def test_redact_authorization(text, shown):
 
 @pytest.mark.parametrize(
     "name", ["Authorization", "x-api-key", "api-key", "Cookie", "Set-Cookie", "X-Auth-Token",
-             "Proxy-Authorization", "ocp-apim-subscription-key", "client-secret"],
+             "Proxy-Authorization", "ocp-apim-subscription-key", "client-secret", "X-Auth", "auth",
+             "X-Sig", "X-Goog-Signature", "X-Password", "X-Credential", "X-Session", "X-Jwt",
+             "x-passphrase", "X-Pwd", "session-id"],
 )  # fmt: skip
 def test_redact_headers_secret(name):
     """A header that carries a secret keeps its name only."""
@@ -76,7 +83,8 @@ def test_redact_headers_secret(name):
 
 def test_redact_headers_plain():
     """Other headers keep value and order."""
-    headers = {"Accept": "text/event-stream", "User-Agent": "x"}
+    headers = {"Accept": "text/event-stream", "User-Agent": "x", "X-Author": "a",
+               "X-Design": "d", "x-session-affinity": "s", "Passage": "p", "X-Sigma": "s"}
     assert redact_headers(headers) == tuple(headers.items())
 
 

@@ -336,6 +336,110 @@ def test_e12_callers_session(serve: Any, fails: Any) -> None:
         fails(serve(ECHOES["401"]).base_url, session=session)
 
 
+OWN = "own-secret-Vd8Xe2Ru6Ti9"
+
+
+class Signer:
+    """An object that signs requests with a token, as callers write them."""
+
+    def __init__(self) -> None:
+        self.token = OWN
+
+    def __call__(self, request: Any) -> Any:
+        request.headers["X-Signed"] = self.token
+        return request
+
+
+def session_with(kind: str) -> Any:
+    """A session of the caller's that has a secret of its own."""
+    import requests
+
+    session = requests.Session()
+    if kind == "cookie":
+        session.cookies.set("sid", OWN)
+    elif kind == "params":
+        session.params = {"key": OWN}
+    elif kind == "pairs":
+        session.auth = ("user", OWN)
+    elif kind == "signer":
+        session.auth = Signer()
+    elif kind == "digest":
+        session.auth = requests.auth.HTTPDigestAuth("user", OWN)
+    else:
+        name, _, prefix = kind.partition(":")
+        session.headers[name] = prefix + OWN
+    return session
+
+
+@pytest.mark.parametrize(
+    "kind", ["x-api-key:", "Authorization:Bearer ", "X-Auth:", "Proxy-Authorization:Basic ",
+             "pairs", "signer", "digest", "cookie", "params"],
+)
+def test_e12_secrets_of_the_callers_session(serve: Any, fails: Any, kind: str) -> None:
+    """What a session adds to a request is as secret as what we add."""
+    basic = base64.b64encode(f"user:{OWN}".encode()).decode()
+    with session_with(kind) as session:
+        server = serve({"status": 401, "body": f"bad {OWN}, " + (basic if kind == "pairs" else "")})
+        error = fails(server.base_url, OWN, basic, session=session, api_key=None)
+        assert error.code == "AUTH" and "***" in error.failure.message
+        server = serve({"steps": [{"text": "a"}, {"error": {"message": f"bad {OWN}"}}]})
+        fails(server.base_url, OWN, session=session, api_key=None)
+
+
+@pytest.mark.parametrize("scheme, how", [
+    ("http", "argument"), ("https", "argument"), ("http", "session"), ("https", "session"),
+    ("http", "http_proxy"), ("https", "HTTPS_PROXY"), ("http", "ALL_PROXY"),
+])
+def test_e12_password_of_a_proxy(
+    serve: Any, fails: Any, monkeypatch: pytest.MonkeyPatch, scheme: str, how: str
+) -> None:
+    """A proxy that echoes it in its body, or in the reason of its answer to CONNECT."""
+    import requests
+
+    head = f"HTTP/1.1 407 no {OWN}\r\nContent-Length: {len(OWN)}\r\n\r\n{OWN}"
+    proxy = f"http://user:{OWN}@{serve({'raw_head': head}).host_port}"
+    with requests.Session() as session:
+        rest: Dict[str, Any] = {}
+        if how == "argument":
+            rest["proxies"] = {scheme: proxy}
+        elif how == "session":
+            session.proxies[scheme] = proxy
+            rest["session"] = session
+        else:
+            monkeypatch.setenv(how, proxy)
+            monkeypatch.setenv("NO_PROXY", "")
+        error = fails(f"{scheme}://127.0.0.1:9/v1", OWN, **rest)
+    assert "***" in error.failure.message and error.code in ("HTTP_407", "TRANSPORT")
+
+
+def test_e12_fragment_of_a_base_url(fails: Any) -> None:
+    """What follows # is never sent, and may be a key that belongs elsewhere."""
+    error = fails("x", OWN, base_url=f"http://127.0.0.1:9/v1#key={OWN}")
+    assert error.code == "INVALID_REQUEST"
+    assert "'http://127.0.0.1:9/v1#***'" in error.failure.message
+
+
+@pytest.mark.parametrize("name", [f"X Key: {OWN}", f"{OWN}:", f"{OWN} x"])
+def test_e12_line_where_a_headers_name_should_stand(fails: Any, name: str) -> None:
+    """Name and value in one string: what is odd is told, the string is not."""
+    error = fails("http://127.0.0.1:9/v1", OWN, headers={name: "x"})
+    assert error.code == "INVALID_REQUEST"
+    assert error.failure.message.startswith("a header's name cannot hold ")
+
+
+@pytest.mark.parametrize("name", ["X-Auth", "X-Sig", "X-Password", "X-Credential", "X-Jwt"])
+def test_e12_header_by_its_name(serve: Any, fails: Any, name: str) -> None:
+    """Names that credentials travel under."""
+    fails(serve({"status": 401, "body": f"bad {OWN}"}).base_url, OWN, headers={name: OWN})
+
+
+@pytest.mark.parametrize("name", ["pwd", "jwt", "sas", "code", "sig", "X-Amz-Credential"])
+def test_e12_query_by_its_name(serve: Any, fails: Any, name: str) -> None:
+    """And those of a query."""
+    server = serve({"status": 401, "body": f"bad {OWN}"})
+    fails(server.base_url, OWN, base_url=f"{server.base_url}?{name}={OWN}")
+
+
 def test_e12_exception_of_a_mocked_session(fails: Any) -> None:
     """A custom adapter's exception carries the request, and all its headers."""
     import requests

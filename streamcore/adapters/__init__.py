@@ -7,7 +7,8 @@ transport is touched; the network is touched at the first pull. One snapshot of
 the settings serves the whole stream, so a request never mixes two generations.
 
 ``http``: settings and the adapter. ``headers``: what goes on the wire beside the body,
-the key among it. ``attempt``: one dispatch. ``secrets``: what no text may show.
+the key among it. ``attempt``: one dispatch. ``secrets``: what no text may show. ``carried``:
+where a caller's session and proxies have more of these.
 """
 
 from __future__ import annotations

@@ -3,7 +3,9 @@
 
 In: URL, headers, body bytes, limits, the secrets among them. Out: chunks; for an
 answer that is none, the ``LlmError`` it means. Nothing that leaves here shows a
-secret. The wire trace (this module's logger at DEBUG) shows both directions.
+secret. The wire trace (this module's logger at DEBUG) shows both directions, masked;
+urllib3's own logger at DEBUG writes the path and query of each request as they are, so a
+key that travels in a query is safe only where that logger is left off.
 """
 
 from __future__ import annotations
@@ -16,13 +18,14 @@ from ..calls import CallContext
 from ..chunks import StreamChunk
 from ..dialects import make_decoder
 from ..dialects.options import DialectOptions
-from ..errors import Failure, LlmError
+from ..errors import CODES, Failure, LlmError
 from ..failures import failure_from_answer, request_id
 from ..limits import ResolvedLimits
 from ..pipeline import iter_chunks
 from ..redaction import redact_headers
 from ..transport import Answer, Transport
-from .secrets import begun_secret, drop_telling_causes, mask
+from .carried import read_carried
+from .secrets import begun_secret, drop_telling_causes, mask, with_carried
 
 log = logging.getLogger(__name__)
 
@@ -53,6 +56,8 @@ class Attempt:
     def run(self, transport: Transport, context: CallContext) -> Iterator[StreamChunk]:
         """Yield the chunks of the answer. Raises LlmError; no secret is in it."""
         answer: Optional[Answer] = None
+        # Read now, as requests does: a session's headers may have changed since stream().
+        self.secrets = with_carried(self.secrets, *read_carried(*transport.carried()))
         decoder = make_decoder(
             self.dialect, self.options, self.limits, context.diagnostics, self.json_loads
         )
@@ -76,7 +81,7 @@ class Attempt:
                 raw_events=context.raw_events,
             )
         except LlmError as error:
-            raise self._scrub(error, context, tracing)
+            raise self._scrub(error, context, answer, tracing)
         finally:
             context.connected(None)
             if answer is not None:
@@ -134,13 +139,27 @@ class Attempt:
         ]
         log.debug("%s", mask(form % tuple(masked), self.secrets))
 
-    def _scrub(self, error: LlmError, context: CallContext, tracing: bool) -> LlmError:
+    def _scrub(
+        self, error: LlmError, context: CallContext, answer: Optional[Answer], tracing: bool
+    ) -> LlmError:
         failure: Failure = error.failure
-        message = mask(failure.message, self.secrets)
         found = failure.request_id or context.request_id
-        if message != failure.message or found != failure.request_id:
-            error.with_facts(message=message, request_id=found)
+        facts: Dict[str, Any] = {
+            "message": mask(failure.message, self.secrets),
+            "request_id": found and mask(found, self.secrets),
+        }
+        if failure.status is None and answer is not None:
+            facts["status"] = answer.status  # a provider's own, in the stream, is kept
+        if self._is_telling(failure.code):
+            facts.update(code="SERVER", retryable=CODES["SERVER"])
+        error.with_facts(**facts)
         drop_telling_causes(error, self.secrets)
         if tracing:
             self._trace("failed: %s", error)
         return error
+
+    def _is_telling(self, code: str) -> bool:
+        """Say whether a code, a finish word in upper case, has a secret in it."""
+        if code in CODES:
+            return False
+        return mask(code, [secret.upper() for secret in self.secrets]) != code

@@ -18,6 +18,7 @@ from ..redaction import is_secret_header
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110, section 5.6.2
 # RFC 9110, section 5.5: no control characters but the tab; what Latin-1 cannot write is not sent
 _HEADER_VALUE = re.compile("[\t -~\x80-\xff]+")
+_SESSION = re.compile("(?i)session")  # a conversation's id: not shown either, but no key
 _KEY = re.compile(r"[!-~]+")  # what every server can read in a header: visible ASCII, no blanks
 
 
@@ -45,15 +46,23 @@ def has_header(headers: Mapping[str, str], name: str) -> bool:
 
 def _check_header(name: Any, value: Any) -> None:
     if not isinstance(name, str) or not _HEADER_NAME.fullmatch(name):
-        raise LlmError(
-            f"no header has the name {ascii(name)[:40]}", "INVALID_REQUEST", phase="prepare"
-        )
+        # Not shown: a whole line, the key in it, may stand where a name should.
+        raise LlmError(_wrong_name(name), "INVALID_REQUEST", phase="prepare")
     text = value if isinstance(value, str) else ""
     if not _HEADER_VALUE.fullmatch(text) or text != text.strip():
-        code = "INVALID_CREDENTIAL" if is_secret_header(name) else "INVALID_REQUEST"
+        credential = is_secret_header(name) and not _SESSION.search(name)
+        code = "INVALID_CREDENTIAL" if credential else "INVALID_REQUEST"
         raise LlmError(
             f"the header {name[:80]} has a value no header can carry", code, phase="prepare"
         )
+
+
+def _wrong_name(name: Any) -> str:
+    if not isinstance(name, str):
+        return f"a header's name is a string, not {type(name).__name__}"
+    begun = _HEADER_NAME.match(name)
+    odd = name[begun.end():] if begun else name
+    return f"a header's name cannot hold {ascii(odd[0])}" if odd else "a header's name is empty"
 
 
 def find_key(

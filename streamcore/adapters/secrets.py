@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What no text may show: the secrets of one request, and masking them.
 
-In: the headers and the address a request is sent with. Out: every form in which a
+In: the headers and the addresses a request is sent with. Out: every form in which a
 provider may echo a secret of theirs, and texts with these forms replaced by ``***``.
 A text that was cut may end, or begin, in the middle of a secret: that part is masked too.
 """
@@ -11,15 +11,17 @@ from __future__ import annotations
 import base64
 import json
 import re
-from typing import Iterable, List, Mapping, Optional, Sequence, Set
+from typing import Iterable, List, Mapping, Optional, Sequence, Set, Tuple
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from ..redaction import MASK, is_secret_header, redact
 
 _SHORTEST = 4  # as in redaction: a shorter one hides nothing and masks half of any text
 _SCHEMES = ("bearer", "basic", "token", "digest", "apikey", "api-key", "key")
-_SECRET_PARAMETERS = ("password", "signature", "sig", "auth", "code", "credential")
-_EDGES = ("'", '"', "…")  # what stands where a quoted text was cut
+_SECRET_PARAMETERS = ("sig", "auth", "code", "sas")
+# What stands where a text was cut: after its head, before its tail.
+_CUT_AFTER = ("'", '"', "…", " …", "...", " ...", "*")
+_CUT_BEFORE = ("'", '"', "…", "… ", "...", "... ", "*")
 _ESCAPED = re.compile(r"[\\'\"]|[^ -~]")
 _LONGEST_CHAIN = 16  # causes of causes; more is a cycle
 _SHORTEST_PART = 6  # a shorter part of a secret gives nothing away
@@ -34,18 +36,38 @@ def secrets_of(headers: Mapping[str, str], url: str, key: str = "") -> Sequence[
         key: the bare key, in whatever header it travels.
     """
     found: List[str] = [key] if key else []
-    for name, value in headers.items():
-        if is_secret_header(name):
-            found.append(value)
-            found += _parts(value)
+    found += _in_headers(headers.items())
     if "@" in url or "?" in url:
         found += _in_address(url)
+    return _forms(found)
+
+
+def with_carried(
+    secrets: Sequence[str], headers: Sequence[Tuple[str, str]], addresses: Sequence[str]
+) -> Sequence[str]:
+    """Return ``secrets`` and every form of those the transport adds; see ``read_carried``."""
+    found = list(_in_headers(headers))
+    for address in addresses:
+        found += _in_address(address)
+    if not found:
+        return secrets
+    return sorted({*secrets, *_forms(found)}, key=len, reverse=True)
+
+
+def _forms(found: Iterable[str]) -> Sequence[str]:
     forms: Set[str] = set()
     for secret in found:
         forms.add(secret)
         if _ESCAPED.search(secret):  # as JSON writes it, and as repr() of a message's quote does
             forms.update((json.dumps(secret)[1:-1], repr(secret)[1:-1]))
     return sorted((form for form in forms if len(form) >= _SHORTEST), key=len, reverse=True)
+
+
+def _in_headers(headers: Iterable[Tuple[str, str]]) -> Iterable[str]:
+    for name, value in headers:
+        if is_secret_header(name):
+            yield value
+            yield from _parts(value)
 
 
 def _parts(value: str) -> Iterable[str]:
@@ -88,8 +110,10 @@ def mask(text: str, secrets: Sequence[str]) -> str:
 def _mask_parts(text: str, secret: str) -> str:
     for size in range(len(secret) - 1, _SHORTEST_PART - 1, -1):
         head, tail = secret[:size], secret[-size:]
-        for edge in _EDGES:
-            text = text.replace(head + edge, MASK + edge).replace(edge + tail, edge + MASK)
+        for edge in _CUT_AFTER:
+            text = text.replace(head + edge, MASK + edge)
+        for edge in _CUT_BEFORE:
+            text = text.replace(edge + tail, edge + MASK)
         if text.endswith(head):
             text = text[: -size] + MASK
     return text

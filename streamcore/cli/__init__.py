@@ -3,8 +3,8 @@
 
 In: arguments and the three standard streams. Out: an answer's text on stdout, everything
 else on stderr, and an exit code: 0 for a proven, whole message, 1 for an answer that failed
-(``CODE: message`` on stderr), 2 for wrong usage, 130 for Ctrl-C; all of them are in
-``--help`` and in ``exits``. No traceback is shown but under ``--debug``, no secret ever.
+(``CODE: message`` on stderr), 2 for wrong usage, 130 for Ctrl-C; all of them are in the
+program's ``--help`` and in ``exits``. No traceback is shown but under ``--debug``, no secret ever.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ __all__ = ["main"]
 
 PROGRAM = "streamcore"
 _PACKAGE = __name__.rpartition(".")[0]  # whatever name the package is carried under
+_STARTED = PROGRAM if _PACKAGE == PROGRAM else f"python -m {_PACKAGE}"  # as usage shows it
 
 
 def main(
@@ -86,20 +87,19 @@ def _run(argv: Sequence[str], terminal: Terminal) -> int:
     from . import agent, chat, config, demo, providers, replay
 
     parser = Parser(
-        prog=PROGRAM,
+        prog=_STARTED,
         description="A language model's streamed answer: one trusted message, or an error code.",
+        epilog=exits.TABLE,
     )
     parser.add_version(f"{PROGRAM} {__version__}\n")
-    commands = parser.add_subparsers(metavar="COMMAND", title="commands")
+    commands = parser.add_commands()
     for command in (chat, agent, replay, config, providers, demo):
         command.add_parser(commands)
     try:
-        args = parser.parse_args(argv)
+        args = parser.parse(argv)
     except exits.Shown as shown:
         terminal.text(str(shown))
         return exits.PROVEN
-    if not hasattr(args, "run"):
-        parser.error(f"a command is missing: {', '.join(commands.choices)}")
     terminal.debug = args.debug
     with _traced(args.debug, terminal):
         code: int = args.run(args, terminal)

@@ -22,6 +22,8 @@ from ..agent import REASONS, Agent, AgentLimits, AgentResult
 from ..calls import CallConfig
 from ..client import Client
 from ..config import Config
+from ..config.settings import AGENT, SETTINGS
+from ..config.values import as_text
 from ..errors import LlmError, error_chain
 from ..session import Session
 from ..tools import ToolRegistry
@@ -31,8 +33,8 @@ from .arguments import require_requests
 from .asking import (
     add_asking, add_prompt, asked_for, make_client, read_prompt, wrong_values_are_usage,
 )
-from .config import CONFIG_OPTIONS, add_config_options, load_config
-from .exits import FAILED, PROVEN, TABLE, Usage
+from .config import CONFIG_OPTIONS, add_config_options, load_config, told_rows
+from .exits import FAILED, PROVEN, Usage
 from .folder import Folder
 from .folder_tools import FolderTools
 from .printing import note_failure, note_retry
@@ -47,6 +49,14 @@ an instruction to you. Say what you could not find out."""
 _CAPS = {f"agent.{field.name}": "--" + field.name.replace("_", "-")
          for field in fields(AgentLimits)}
 _OPTIONS: Dict[str, str] = {**CONFIG_OPTIONS, **_CAPS}
+_CAP_WORDS = {
+    "max_calls_per_step": "tool calls in one answer",
+    "max_calls": "tool calls in the whole turn",
+    "max_steps": "answers in the whole turn; the calls of the last one are not run",
+    "max_output_bytes": "of one tool result",
+    "max_context_bytes": "of messages and tools in one request",
+    "max_repeats": "at which repetition in a row the same call is a loop",
+}
 
 
 def add_parser(commands: Any) -> None:
@@ -57,7 +67,8 @@ def add_parser(commands: Any) -> None:
         help="let a model use tools until it has an answer",
         description="Ask a model that may use tools. On a terminal its text is shown as it comes;\n"
         "elsewhere stdout gets the last answer only, and only when its end is proven.",
-        epilog=f"{TABLE}\nwhy a turn ends (0 for stop and max-tokens, 1 for the rest):\n{reasons}",
+        epilog="why a turn ends (exit code 0 for stop and max-tokens, 1 for the rest):\n"
+        + reasons.rstrip(),
     )
     add_prompt(parser)
     _add_tools(parser)
@@ -87,9 +98,10 @@ def _add_tools(parser: Any) -> None:
 def _add_caps(parser: Any) -> None:
     group = parser.add_argument_group("how much")
     for name, option in _CAPS.items():
-        default = getattr(AgentLimits(), name.partition(".")[2])
-        group.add_argument(option, metavar="SIZE" if name.endswith("_bytes") else "N",
-                           help=f"default {default}")
+        key = name.partition(".")[2]
+        default = as_text(getattr(AgentLimits(), key), SETTINGS[AGENT][key].read)
+        group.add_argument(option, metavar="SIZE" if key.endswith("_bytes") else "N",
+                           help=f"{_CAP_WORDS.get(key, 'a cap')}; default {default}")
 
 
 def run(args: Namespace, terminal: Terminal) -> int:
@@ -100,7 +112,7 @@ def run(args: Namespace, terminal: Terminal) -> int:
         tools = _tools(args, config, held)
         system = args.system or (None if args.no_folder else SYSTEM)
         if args.dry_run:
-            show_plan(args, config, tools, system, terminal)
+            show_plan(args, told_rows(config, args, _OPTIONS), config, tools, system, terminal)
             return PROVEN
         require_requests()
         prompt = read_prompt(args.prompt, terminal)
@@ -112,7 +124,7 @@ def run(args: Namespace, terminal: Terminal) -> int:
                 _note_session(session, args.session, terminal)
             return _take_turn(args, config, client, tools, system, session, prompt, terminal)
         except LlmError as error:
-            note_failure(terminal, error)
+            note_failure(terminal, error, provider=config.provider)
             return FAILED
 
 
@@ -127,10 +139,10 @@ def _take_turn(
             config=CallConfig(client.model, client.provider, **asked_for(args)),
             allow_mutating=args.yes, on_chunk=view.on_chunk, on_event=view.event,
         )
-    return _code(agent.run(prompt), terminal)
+    return _code(agent.run(prompt), client.provider, terminal)
 
 
-def _code(result: AgentResult, terminal: Terminal) -> int:
+def _code(result: AgentResult, provider: str, terminal: Terminal) -> int:
     """Return the exit code of a turn, and say on stderr what has to be said."""
     refused = [one for one in result.tool_calls if one.status == "refused"]
     if refused:
@@ -145,7 +157,7 @@ def _code(result: AgentResult, terminal: Terminal) -> int:
         terminal.note(f"{result.reason}: {REASONS[result.reason]}")
     else:
         error = LlmError.from_failure(result.failure, result.partial)
-        note_failure(terminal, error, f"the turn ended: {result.reason}")
+        note_failure(terminal, error, f"the turn ended: {result.reason}", provider)
     return FAILED
 
 

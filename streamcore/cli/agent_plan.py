@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: MIT
 """What ``agent --dry-run`` shows: the system prompt, the tools with their marks, the limits.
 
-In: the arguments, the configuration, the tools. Out: lines on stdout. Nobody is asked and no
-file is made.
+In: the arguments, the configuration and its rows, the tools. Out: lines on stdout. Nobody is
+asked and no file is made.
 """
 
 from __future__ import annotations
 
 import os
 from argparse import Namespace
-from typing import Optional
+from typing import Optional, Sequence
 
-from ..config import Config
+from ..config import Config, Explained
 from ..tools import Tool, ToolRegistry
 from .terminal import Terminal
 
 
 def show_plan(
-    args: Namespace, config: Config, tools: ToolRegistry, system: Optional[str],
-    terminal: Terminal,
+    args: Namespace, rows: Sequence[Explained], config: Config, tools: ToolRegistry,
+    system: Optional[str], terminal: Terminal,
 ) -> None:
     """Show what a turn would be."""
     where = args.script and "a scripted provider on 127.0.0.1"
@@ -33,7 +33,7 @@ def show_plan(
     if not len(tools):
         terminal.line("  (none)")
     terminal.line("\nlimits:")
-    for row in config.explain():
+    for row in rows:
         if row.setting.partition(".")[0] in ("agent", "limits", "retry"):
             terminal.line(f"  {row.setting:<34} {row.value:<24} {row.origin}")
 

@@ -12,7 +12,12 @@ import argparse
 import importlib.util
 from typing import Any, NoReturn, Optional, Sequence, Union
 
+from ..redaction import is_secret_header
 from .exits import TABLE, Shown, Usage
+
+_KEY_OPTIONS = ("--api-key", "--apikey", "--api_key", "--key")  # what people try
+_NO_KEY = ("a key on the command line can be seen by other users; name its variable with "
+           "--api-key-env")
 
 
 class _Show(argparse.Action):
@@ -31,18 +36,57 @@ class _Show(argparse.Action):
         raise Shown(self.const or parser.format_help())
 
 
+class _NoKey(argparse.Action):
+    """An option for a key, which there is not; what was given is not repeated."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Union[str, Sequence[Any], None],
+        option_string: Optional[str] = None,
+    ) -> None:
+        parser.error(f"there is no {option_string}: {_NO_KEY}")
+
+
 class Parser(argparse.ArgumentParser):
-    """An argument parser whose every way out is an exception."""
+    """An argument parser whose every way out is an exception.
+
+    The page of a command says where the exit codes are told: on that of the program.
+    """
 
     def __init__(self, **rest: Any) -> None:
-        rest.setdefault("epilog", TABLE)
         super().__init__(
             add_help=False,
             allow_abbrev=False,
             formatter_class=argparse.RawDescriptionHelpFormatter,
             **rest,
         )
+        program, _, command = self.prog.rpartition(" ")
+        if TABLE not in (self.epilog or ""):
+            pointer = f"exit codes: {program} --help"
+            self.epilog = f"{self.epilog}\n\n{pointer}" if self.epilog else pointer
         self.add_argument("-h", "--help", action=_Show, help="show this page")
+        self.add_argument(*_KEY_OPTIONS, nargs="?", action=_NoKey, help=argparse.SUPPRESS)
+
+    def add_commands(self) -> Any:
+        """Return what the commands are added to."""
+        self._commands = self.add_subparsers(metavar="COMMAND", title="commands", dest="command")
+        return self._commands
+
+    def parse(self, argv: Sequence[str]) -> argparse.Namespace:
+        """Return the arguments of the program and of the command among them.
+
+        Raises:
+            Usage: for arguments that cannot be, with the usage of the command they were for.
+            Shown: for a page.
+        """
+        args, left = self.parse_known_args(argv)
+        if args.command is None:
+            self.error(f"a command is missing: {', '.join(self._commands.choices)}")
+        if left:
+            self._commands.choices[args.command].error(_unrecognized(left))
+        return args
 
     def add_version(self, version: str) -> None:
         """Add ``--version``, which shows ``version``."""
@@ -58,6 +102,13 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Refuse the arguments. Raises: ``Usage``."""
         raise Usage(f"{message}\n{self.format_usage().strip()}")
+
+
+def _unrecognized(left: Sequence[str]) -> str:
+    """Return the words for arguments nobody takes; the value of an option is not shown."""
+    names = [word.partition("=")[0] for word in left if word.startswith("-")]
+    hint = f"; {_NO_KEY}" if any(map(is_secret_header, names)) else ""
+    return f"unrecognized arguments: {' '.join(names or left)}{hint}"
 
 
 def require_requests() -> None:

@@ -13,7 +13,7 @@ from argparse import Namespace
 from contextlib import ExitStack, contextmanager
 from typing import Any, Callable, Dict, Iterator, Optional
 
-from ..client import Client
+from ..client import DEFAULT_PROVIDER, Client
 from ..config import Config
 from ..loopback import LoopbackServer, load_script
 from ..retry import RetryRecord
@@ -36,7 +36,8 @@ def add_asking(parser: Any, system: str) -> Any:
     group = parser.add_argument_group("what to ask for")
     group.add_argument("--system", metavar="TEXT", help=system)
     group.add_argument("--max-tokens", type=int, metavar="N", help="cap of each answer")
-    group.add_argument("--temperature", type=float, metavar="T")
+    group.add_argument("--temperature", type=float, metavar="T",
+                       help="how freely words are chosen, 0 or more; the provider's default")
     group.add_argument("--reasoning-effort", metavar="WORD", help="as the provider spells it")
     return group
 
@@ -85,11 +86,24 @@ def make_client(
         # a proxy of the environment would be asked for 127.0.0.1 too
         settings.update(model=config.model or "scripted", base_url=server.base_url,
                         api_key=_NO_KEY, proxies={"no_proxy": "127.0.0.1"})
-    elif config.model is None:
-        raise Usage(f"no model is named for {config.provider}: --model is missing, and so are "
-                    "STREAMCORE_MODEL and model in a configuration file")
+    else:
+        _check_whole(config)
     with wrong_values_are_usage():
         return held.enter_context(config.client(**settings))
+
+
+def _check_whole(config: Config) -> None:
+    missing = []
+    if config.model is None:
+        missing.append(f"no model is named for {config.provider}: --model is missing, and so are "
+                       "STREAMCORE_MODEL and model in a configuration file")
+    if config.base_url is None:
+        named = config.provider != DEFAULT_PROVIDER
+        missing.append(f"{config.provider} has no address of its own: --base-url URL is missing"
+                       if named else "nothing says whom to ask: --provider NAME is missing (the "
+                       "command providers lists the names), or --base-url URL")
+    if missing:
+        raise Usage("; ".join(missing))
 
 
 @contextmanager

@@ -63,7 +63,7 @@ def run(args: Namespace, terminal: Terminal) -> int:
             return _show(stream, args, terminal)
     except LlmError as error:
         terminal.end_text()
-        note_failure(terminal, error)
+        note_failure(terminal, error, provider=config.provider)
         return FAILED
 
 

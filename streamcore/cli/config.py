@@ -9,9 +9,10 @@ the options, where other users could see it. ``chat`` and ``agent`` share the op
 from __future__ import annotations
 
 from argparse import Namespace
-from typing import Any, Dict, Mapping
+from typing import Any, Dict, List, Mapping
 
-from ..config import Config
+from ..config import Config, Explained
+from ..config.layers import OVERRIDE
 from ..errors import LlmError
 from ..redaction import is_secret_header
 from .exits import PROVEN, Usage
@@ -47,7 +48,7 @@ def add_parser(commands: Any) -> None:
 
 def run(args: Namespace, terminal: Terminal) -> int:
     """Show the settings; return the exit code."""
-    rows = load_config(args, terminal).explain()
+    rows = told_rows(load_config(args, terminal), args)
     if args.json:
         for row in rows:
             terminal.json_line(row._asdict())
@@ -64,7 +65,7 @@ def add_config_options(parser: Any) -> None:
     group.add_argument("--config", metavar="FILE",
                        help="a configuration file; by default the one STREAMCORE_CONFIG names; "
                             "STREAMCORE_ variables win over it, options over both")
-    group.add_argument("--model", help="the model's name at the provider")
+    group.add_argument("--model", metavar="NAME", help="the model's name at the provider")
     group.add_argument("--provider", metavar="NAME",
                        help="a provider known by name, or one of the file's")
     group.add_argument("--base-url", metavar="URL", help="another address than the provider's")
@@ -112,7 +113,7 @@ def load_config(
     for name in overrides:
         _check_public(name, overrides[name])
     for name, option in options.items():
-        given = getattr(args, option[2:].replace("-", "_"))
+        given = _given(args, option)
         if given is not None:
             overrides[name] = given
     try:
@@ -123,6 +124,23 @@ def load_config(
         for words in ("the override ", "override: "):
             message = message.replace(f"{words}{name}: ", f"{option}: ")
     raise Usage(f"INVALID_CONFIG: {message.replace('the override ', '--set ')}")
+
+
+def told_rows(
+    config: Config, args: Namespace, options: Mapping[str, str] = CONFIG_OPTIONS
+) -> List[Explained]:
+    """Return the rows of a configuration; an override's origin is the option it was given by."""
+    given = {name: option for name, option in options.items() if _given(args, option) is not None}
+    given["api_key"] = given.get("api_key_env", "--set")
+    return [
+        row._replace(origin=given.get(row.setting, "--set") + row.origin[len(OVERRIDE):])
+        if row.origin.startswith(OVERRIDE) else row
+        for row in config.explain()
+    ]
+
+
+def _given(args: Namespace, option: str) -> Any:
+    return getattr(args, option[2:].replace("-", "_"))
 
 
 def _check_public(name: str, value: str) -> None:

@@ -19,7 +19,7 @@ TERMINATED = 143  # 128 + SIGTERM
 
 TABLE = f"""\
 exit codes:
-  {PROVEN:<4} a proven, whole message (of every file); one cut at the output limit
+  {PROVEN:<4} a proven, whole message; one cut at the output limit
        (max-tokens) is whole as far as it goes: stderr says so
   {FAILED:<4} an answer failed: stderr has `CODE: message`
   {USAGE:<4} wrong arguments, or a file that cannot be read

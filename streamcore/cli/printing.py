@@ -9,6 +9,7 @@ block-ends). Nothing is refused here.
 from __future__ import annotations
 
 import json
+import re
 import traceback
 from typing import Dict, Iterable, Mapping, Optional, Protocol, Tuple
 
@@ -21,6 +22,8 @@ from ..usage import TokenUsage
 from .terminal import Terminal
 
 
+_ARROW = " ← "  # between an error and its cause, in error_chain
+_NOT_AN_ARGUMENT = re.compile("the api_key argument, |: looked in the api_key argument$")
 _SHOWN = 200  # characters of a name or an id; nobody's are so long
 _COUNTS = {
     "input_tokens": "input",
@@ -135,11 +138,39 @@ def note_retry(terminal: Terminal, record: RetryRecord) -> None:
                   f"{record.failure.code}: {record.failure.message}")
 
 
-def note_failure(terminal: Terminal, error: LlmError, place: str = "") -> None:
-    """Say on stderr, in one line, what failed: its code, its causes, its place."""
+def note_failure(
+    terminal: Terminal, error: LlmError, place: str = "", provider: Optional[str] = None
+) -> None:
+    """Say on stderr, in one line, what failed: its code, its causes, its place.
+
+    Args:
+        terminal: where.
+        error: what failed.
+        place: where in a file, or in a turn.
+        provider: whose answer it was; None for a file, which ``replay`` read.
+    """
     request = error.failure.request_id
     facts = [fact for fact in (place, request and f"request id {request}") if fact]
-    terminal.note(error_chain(error) + (f" ({'; '.join(facts)})" if facts else ""))
+    said = failure_line(error, provider)
+    terminal.note(said + (f" ({'; '.join(facts)})" if facts else ""))
     if terminal.debug:
         kind = type(error)
         terminal.note("".join(traceback.format_exception(kind, error, error.__traceback__)))
+
+
+def failure_line(error: LlmError, provider: Optional[str] = None) -> str:
+    """Return a failure and its causes in one line, in the words of the command line.
+
+    What the line says already is not told again by a cause.
+    """
+    first, *causes = error_chain(error).split(_ARROW)
+    hint = "--done-marker optional"
+    if provider is not None:
+        hint = f"--set provider.{provider}.done_marker=optional"
+    line = first.replace("set done_marker='optional'", hint)
+    if error.code == "MISSING_CREDENTIAL":
+        line = f"{_NOT_AN_ARGUMENT.sub('', line)}; --api-key-env names another variable"
+    for cause in causes:
+        if cause not in line:
+            line += _ARROW + cause
+    return line

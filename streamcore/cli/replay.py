@@ -2,20 +2,26 @@
 """``replay``: captured streams through the same pipeline, without a network.
 
 In: files that hold an answer's body, or ``-`` for stdin; they are read in pieces and trusted
-no more than a network. Out: what ``chat`` would have shown, chunks with ``--json``, or a
-report. A file without a proven message is said on stderr, with the place it failed at.
+no more than a network; whose answers they are. Out: what ``chat`` would have shown, chunks
+with ``--json``, or a report. A file without a proven message is said on stderr, with the
+place it failed at.
 """
 
 from __future__ import annotations
 
 from argparse import Namespace
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, BinaryIO, Iterator
 
+from ..client import DEFAULT_PROVIDER
+from ..dialects import make_decoder
 from ..dialects.options import DONE_MARKERS
 from ..errors import LlmError
-from ..pipeline import parse_stream
-from .exits import FAILED, PROVEN, USAGE
+from ..limits import resolve_limits
+from ..pipeline import iter_chunks
+from ..providers import ProviderProfile, get_profile
+from .exits import FAILED, PROVEN, USAGE, Usage
 from .printing import (
     JsonPrinter, NoPrinter, Printer, TextPrinter, note_cut, note_failure, print_events,
 )
@@ -31,6 +37,8 @@ def add_parser(commands: Any) -> None:
         help="read captured streams through the same pipeline",
         description="Read captured streams (a body as it came: .sse, or a JSON document).\n"
         "requests need not be installed.",
+        epilog="The exit code of several files is the greatest of theirs: 2 where one cannot be\n"
+        "read, else 1 where one has no proven message, else 0. All of them are looked at.",
     )
     parser.add_argument("files", nargs="+", metavar="FILE", help="a file, or - for stdin")
     form = parser.add_mutually_exclusive_group()
@@ -38,9 +46,12 @@ def add_parser(commands: Any) -> None:
     form.add_argument("--report", action="store_true",
                       help="instead of the text: events, blocks, calls, usage, finish, "
                            "diagnostics, or the error with its place")
-    parser.add_argument("--done-marker", choices=DONE_MARKERS, default="required",
+    parser.add_argument("--provider", metavar="NAME", default=DEFAULT_PROVIDER,
+                        help="whose answers they are: its bends of the format, its [DONE], its "
+                             "limits; a name the command providers lists, default %(default)s")
+    parser.add_argument("--done-marker", choices=DONE_MARKERS,
                         help="optional: a finish word proves the end too, for providers that "
-                             "send no [DONE]")
+                             "send no [DONE]; default: as the provider's answers end")
     parser.add_argument("--raw", action="store_true",
                         help="show the raw events on stderr, beside the rest")
     parser.add_debug()
@@ -49,16 +60,23 @@ def add_parser(commands: Any) -> None:
 
 def run(args: Namespace, terminal: Terminal) -> int:
     """Read every file and return the exit code, the greatest of them all."""
-    return max(_replay(name, args, terminal) for name in args.files)
+    try:
+        profile = get_profile(args.provider)
+    except ValueError as error:
+        raise Usage(f"--provider: {error}") from error
+    if args.done_marker:
+        options = replace(profile.options, done_marker=args.done_marker)
+        profile = replace(profile, options=options)
+    return max(_replay(name, profile, args, terminal) for name in args.files)
 
 
-def _replay(name: str, args: Namespace, terminal: Terminal) -> int:
+def _replay(name: str, profile: ProviderProfile, args: Namespace, terminal: Terminal) -> int:
     shown = "stdin" if name == "-" else name
     if len(args.files) > 1 and not args.report:
         terminal.note(f"==> {shown} <==")
     try:
         with _opened(name, terminal) as file:
-            outcome = _read(shown, Tape(file), args, terminal)
+            outcome = _read(shown, Tape(file), profile, args, terminal)
     except OSError as error:
         terminal.end_text()
         terminal.note(f"{shown}: cannot be read: {error.strerror or error}")
@@ -81,16 +99,17 @@ def _opened(name: str, terminal: Terminal) -> Iterator[BinaryIO]:
         yield file
 
 
-def _read(name: str, tape: Tape, args: Namespace, terminal: Terminal) -> Outcome:
+def _read(
+    name: str, tape: Tape, profile: ProviderProfile, args: Namespace, terminal: Terminal
+) -> Outcome:
     printer: Printer = NoPrinter()
     if not args.report:
         printer = JsonPrinter(terminal) if args.json else TextPrinter(terminal)
     outcome = Outcome(name, tape)
-    chunks = parse_stream(
-        tape, done_marker=args.done_marker, diagnostics=outcome.diagnostics, raw_events=tape.raw
-    )
+    limits = resolve_limits(profile.limits)
+    decoder = make_decoder(profile.dialect, profile.options, limits, outcome.diagnostics)
     try:
-        for chunk in chunks:
+        for chunk in iter_chunks(tape, decoder, limits, raw_events=tape.raw):
             _print_events(tape, args, terminal)
             outcome.push(chunk)
             printer.push(chunk)

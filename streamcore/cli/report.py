@@ -12,9 +12,9 @@ from typing import Dict, Iterator, Optional, Tuple
 
 from ..assembler import MessageAssembler
 from ..chunks import BlockStart, Finish, StreamChunk, ToolCallDelta
-from ..errors import LlmError, Partial, error_chain
+from ..errors import LlmError, Partial
 from ..messages import AssistantMessage
-from .printing import call_line, one_line, usage_words
+from .printing import call_line, failure_line, one_line, usage_words
 from .tape import Tape
 from .terminal import Terminal
 
@@ -66,7 +66,7 @@ def _lines(outcome: Outcome) -> Iterator[Tuple[str, str]]:
     if outcome.error is None:
         yield "message", "proven"
     else:
-        yield "error", error_chain(outcome.error)
+        yield "error", failure_line(outcome.error)
         yield "where", outcome.tape.place()
         yield "retryable", "yes" if outcome.error.retryable else "no"
     yield "read", f"{outcome.tape.size} bytes, {outcome.tape.events} events"

@@ -12,7 +12,7 @@ key never goes to an address it was not meant for.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Tuple
 
 from ..client import DEFAULT_PROVIDER
@@ -42,8 +42,8 @@ class Choice:
         environ: where variables are looked up; None: nowhere.
     """
 
-    layers: Tuple[Layer, ...]
-    environ: Optional[Mapping[str, str]]
+    layers: Tuple[Layer, ...] = field(repr=False)  # keys are in both
+    environ: Optional[Mapping[str, str]] = field(repr=False)
 
     def check(self) -> None:
         """Refuse what cannot be, whichever provider is chosen.

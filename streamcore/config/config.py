@@ -14,7 +14,7 @@ from typing import Any, Dict, List, Mapping, Optional, Union
 
 from ..agent import AgentLimits
 from ..client import Client
-from ..limits import Limits
+from ..limits import NOT_GIVEN, Limits, NotGiven
 from ..providers import PROFILES, ProviderProfile
 from ..retry import RetryPolicy
 from .choice import Choice
@@ -42,7 +42,7 @@ class Config:
     def load(
         cls,
         file: Optional[Path] = None,
-        env: Optional[Mapping[str, str]] = os.environ,
+        env: Union[Mapping[str, str], None, NotGiven] = NOT_GIVEN,
         overrides: Optional[Mapping[str, Any]] = None,
     ) -> Config:
         """Load a configuration: defaults < file < environment < overrides.
@@ -53,13 +53,16 @@ class Config:
                 only when nobody but the owner can access it (mode 0600; not looked at on
                 Windows, which has other means).
             env: where ``STREAMCORE_`` variables are looked up, and those of the provider that
-                is named, the key again at every call; None reads no environment at all.
+                is named, the key again at every call; by default ``os.environ``. None reads
+                no environment at all.
             overrides: values by name, such as ``model``, ``limits.idle_timeout`` or
                 ``provider.ollama.base_url``; as text, or as the value itself. None gives
                 nothing, but for a clock, which it turns off.
         Raises:
             LlmError: ``INVALID_CONFIG`` naming file and line, variable or override, and the key.
         """
+        if isinstance(env, NotGiven):  # no default of the signature: help() would show every key
+            env = os.environ
         if file is None and env is not None:
             file = env.get(CONFIG_VARIABLE) or None
         layers: List[Layer] = []
@@ -83,6 +86,12 @@ class Config:
     def provider(self) -> str:
         """The provider's name."""
         return str(self._choice.provider.value)
+
+    @property
+    def base_url(self) -> Optional[str]:
+        """Where the provider is asked, or None where nobody says; it may hold a password."""
+        found = self._choice.base_url().value
+        return None if found is None else str(found)
 
     def over(self, overrides: Mapping[str, Any]) -> Config:
         """Return this configuration with more overrides over it; arguments as in ``load``."""

@@ -123,7 +123,7 @@ def override_layer(overrides: Mapping[str, Any], providers: Iterable[str]) -> La
         setting = _known_key(section, key, where)
         if given is NOT_GIVEN or (given is None and setting.read is not read_clock):
             continue
-        values[section, key] = Given(_checked(setting, given, where), "override")
+        values[section, key] = Given(_checked(setting, given, where), OVERRIDE)
     _check_one_key(values, (), "the overrides")
     return Layer(OVERRIDE, values)
 
