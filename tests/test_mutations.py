@@ -190,6 +190,8 @@ def text_of(body: bytes) -> Optional[str]:
         if choice.get("message") or not isinstance(delta, (dict, type(None))):
             return None
         content = (delta or {}).get("content")
+        if (delta or {}).get("extra_content"):
+            return None
         if (delta or {}).get("refusal") or not isinstance(content, (str, type(None))):
             return None
         found.append(content or "")
@@ -198,6 +200,7 @@ def text_of(body: bytes) -> Optional[str]:
 
 def delta_calls(delta: Dict[str, Any]) -> List[Dict[str, Any]]:
     calls = delta.get("tool_calls")
+    calls = [calls] if isinstance(calls, dict) else calls
     calls = [c for c in calls if isinstance(c, dict)] if isinstance(calls, list) else []
     return calls + ([{"function": delta["function_call"]}] if delta.get("function_call") else [])
 

@@ -10,18 +10,30 @@ Only public hooks: ``pool_classes_by_scheme``, ``ConnectionCls``, ``QueueCls``,
 
 from __future__ import annotations
 
+import collections
+import errno
 import http.client
 import queue
+import sys
 import threading
 from contextlib import contextmanager
-from typing import Any, Dict, Iterator, Optional, Type
+from typing import Any, Deque, Dict, Iterator, Optional, Type
 
 import requests.adapters
 from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.exceptions import NewConnectionError
+from urllib3.util.ssltransport import SSLTransport
 
+from . import faults
 from .dialling import connect_to
-from .sockets import WatchedSocket
+from .sockets import NestedSocket, SocketFile, WatchedSocket
 from .watch import Watch
+
+_MOST_INTERIM = 16  # heads before the answer's own
+
+# urllib3 dials within its sending, and passes over these there, for an answer may be waiting:
+# of a connection that was never made it then asks one, without a socket.
+_PASSED_OVER = (errno.ECONNRESET, errno.EPIPE, errno.ESHUTDOWN, errno.EPROTOTYPE)
 
 _active = threading.local()
 
@@ -45,10 +57,12 @@ def _current() -> Optional[Watch]:
 class WatchedResponse(http.client.HTTPResponse):
     """An http.client response that tells the watch where its body begins."""
 
+    fp: SocketFile  # type: ignore[assignment]
+
     def __init__(self, sock: Any, *args: Any, **kwargs: Any) -> None:
         watch = _current()
-        connecting = not isinstance(sock, WatchedSocket)  # the answer to a proxy's CONNECT
-        if connecting:
+        connecting = not _is_ready(sock)  # the answer to a proxy's CONNECT
+        if not isinstance(sock, WatchedSocket):
             sock = WatchedSocket(sock, watch, owned=False)
         super().__init__(sock, *args, **kwargs)
         self._connecting = watch if connecting else None
@@ -56,22 +70,40 @@ class WatchedResponse(http.client.HTTPResponse):
             watch.response, watch.file = self, self.fp
 
     def begin(self) -> None:
-        """Read the head; an interim one (102, 103) is passed over, as http.client does 100."""
+        """Read the head."""
         super().begin()
-        while 101 < self.status < 200:
-            self.headers = self.msg = None  # type: ignore[assignment]
-            super().begin()
         if self.msg is not None:
             # urllib3 logs a head it finds odd as a warning, with the whole URL, its query too.
             self.msg.defects = []
             self.msg.set_payload("")
 
+    def _read_status(self) -> Any:
+        """Read the status line; interim heads are passed over, as http.client does 100.
+
+        It asks this for each status line, that of a proxy's answer to CONNECT included.
+        """
+        for _ in range(_MOST_INTERIM + 1):
+            line = super()._read_status()  # type: ignore[misc]
+            if not 100 <= line[1] < 200 or line[1] == 101:
+                return line
+            while not self.fp.blank:
+                self.fp.readline()
+        watch = _current()
+        if watch is None:
+            raise http.client.BadStatusLine("more than 16 interim heads")
+        raise faults.broken_framing(watch, f"more than {_MOST_INTERIM} interim heads")
+
     def close(self) -> None:
-        """Close the file; after a CONNECT the handshake follows."""
+        """Close the file; after a whole answer to CONNECT the handshake follows."""
         watch, self._connecting = getattr(self, "_connecting", None), None
-        if watch is not None:
+        if watch is not None and self.fp is not None and self.fp.blank:
             watch.phase = "tls"
         super().close()
+
+
+def _is_ready(sock: Any) -> bool:
+    """Say whether a socket is through with proxy and TLS."""
+    return isinstance(sock, WatchedSocket) and sock.owned
 
 
 class _Watching:
@@ -92,23 +124,29 @@ class _Watching:
         self.timeout = watch.timeout()
         try:
             super().connect()  # type: ignore[misc]
-        except BaseException:
+        except BaseException as error:
             if self.dialled is not None:
                 self.dialled.close()  # urllib3 1.26 forgets it when the handshake cannot begin
+            if isinstance(error, OSError) and error.errno in _PASSED_OVER:
+                raise NewConnectionError(self, str(error)) from error  # type: ignore[arg-type]
             raise
         finally:
             self.dialled = None
             watch.end()
-        self.sock = WatchedSocket(self.sock, watch)
+        nested = isinstance(self.sock, SSLTransport)
+        self.sock = NestedSocket(self.sock, watch) if nested else WatchedSocket(self.sock, watch)
         watch.enter("send")
 
     def send(self, data: Any) -> Any:
-        if self.sock is None or isinstance(self.sock, WatchedSocket):
+        sock = self.sock
+        if sock is None or _is_ready(sock):
             return super().send(data)  # type: ignore[misc]
         watch = _current()
         if watch is not None:
             watch.phase = "connect"
-        WatchedSocket(self.sock, watch, owned=False).sendall(data)  # a proxy's CONNECT
+        if not isinstance(sock, WatchedSocket):
+            sock = WatchedSocket(sock, watch, owned=False)
+        sock.sendall(data)  # a proxy's CONNECT
         return None
 
     def putrequest(self, *args: Any, **kwargs: Any) -> Any:
@@ -148,24 +186,48 @@ class _Dialling:
         self.dialled = sock
         return sock
 
+    def _connect_tls_proxy(self, *args: Any, **kwargs: Any) -> Any:
+        # urllib3's hook for TLS to a proxy before TLS to the host; should it go, the inner
+        # handshake has the time-out of ``connect`` for each of its reads
+        sock = super()._connect_tls_proxy(*args, **kwargs)  # type: ignore[misc]
+        self.dialled = sock
+        return WatchedSocket(sock, _current(), owned=False)
 
-class PoolQueue(queue.LifoQueue):  # type: ignore[type-arg]
-    """A pool's idle connections: quiet when full, passed over when one has failed."""
+
+class PoolQueue:
+    """A pool's idle connections, the last one put in first: quiet when full.
+
+    A queue.LifoQueue without its lock: nothing ever blocks here, and a lock that Ctrl-C
+    leaves taken would hang every later call of the pool. One operation of a deque is one
+    step for all threads.
+    """
+
+    def __init__(self, maxsize: int = 0) -> None:
+        self._most = maxsize or sys.maxsize
+        self._idle: Deque[Any] = collections.deque()
 
     def put(self, item: Any, block: bool = True, timeout: Optional[float] = None) -> None:
-        try:
-            super().put(item, block, timeout)
-        except queue.Full:  # more threads than the pool keeps: no use in a warning each time
-            if item is not None:
-                item.close()
+        """Keep a connection; close it where there are enough."""
+        if len(self._idle) < self._most:
+            self._idle.append(item)
+        elif item is not None:  # more threads than the pool keeps: no use in a warning each time
+            item.close()
 
     def get(self, block: bool = True, timeout: Optional[float] = None) -> Any:
-        item = super().get(block, timeout)
+        """Give a connection, None for a new one; one that may be stale is passed over."""
+        try:
+            item = self._idle.pop()
+        except IndexError:
+            raise queue.Empty from None
         watch = _current()
         if item is not None and watch is not None and watch.fresh:
             item.close()
             return None
         return item
+
+    def qsize(self) -> int:
+        """Return how many there are."""
+        return len(self._idle)
 
 
 _pools: Dict[Type[Any], Type[Any]] = {}  # made once for each of urllib3's pool classes
@@ -199,6 +261,19 @@ class WatchedAdapter(requests.adapters.HTTPAdapter):
     def __init__(self, pool_size: int) -> None:
         self._seen: Dict[int, Any] = {}  # proxy managers done, by id
         super().__init__(pool_connections=max(10, pool_size), pool_maxsize=pool_size)
+
+    def build_response(self, req: Any, resp: Any) -> Any:
+        """Make the response; requests fails on a charset without a value."""
+        try:
+            return super().build_response(req, resp)
+        except AttributeError:
+            kind = resp.headers.get("Content-Type", "")
+            if "charset" not in kind.lower():
+                raise
+        del resp.headers["Content-Type"]
+        response = super().build_response(req, resp)
+        response.headers["Content-Type"] = kind
+        return response
 
     def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
         """Make the pools, watched."""
