@@ -858,3 +858,14 @@ def test_answer_is_shown_under_a_poor_locale(variables: Dict[str, str], tmp_path
         out, err = child.communicate(timeout=20)
     assert (child.returncode, err) == (0, b"")
     assert re.fullmatch(rb"na\?+ve \?+\n", out)
+
+
+@pytest.mark.parametrize("argv", [
+    ["chat", "hi", "--script", ""], ["agent", "hi", "--session", ""],
+    ["agent", "hi", "--folder", ""], ["chat", "hi", "--tools", ""],
+    ["chat", "hi", "--script", "/dev/zero"], ["chat", "hi", "--tools", "/dev/zero"],
+])
+def test_file_that_is_none_is_wrong_usage(argv: List[str]) -> None:
+    """An empty name is not "not given", and a device without end is not read for ever."""
+    done = run(*argv)
+    assert done.code == 2 and argv[2] in done.err

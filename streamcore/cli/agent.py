@@ -29,7 +29,7 @@ from ..session import Session
 from ..tools import ToolRegistry
 from .agent_plan import show_plan
 from .agent_view import View
-from .arguments import require_requests
+from .arguments import named, require_requests
 from .asking import (
     add_asking, add_prompt, asked_for, make_client, read_prompt, wrong_values_are_usage,
 )
@@ -81,7 +81,7 @@ def add_parser(commands: Any) -> None:
 
 def _add_tools(parser: Any) -> None:
     group = parser.add_argument_group("what it may do")
-    group.add_argument("--folder", metavar="DIR", default=".",
+    group.add_argument("--folder", metavar="DIR", type=named, default=".",
                        help="what the read-only tools list_files, read_file and search_text look "
                             "into, and nothing else; default: the current folder")
     group.add_argument("--no-folder", action="store_true", help="without these tools")
@@ -89,7 +89,7 @@ def _add_tools(parser: Any) -> None:
                        help="a tool of your own, a function, or a list of them; may be repeated")
     group.add_argument("--yes", action="store_true",
                        help="run tools that change things (mutating); otherwise they are refused")
-    group.add_argument("--session", metavar="FILE",
+    group.add_argument("--session", metavar="FILE", type=named,
                        help="keep the conversation in this file; one that is there is continued")
     group.add_argument("--dry-run", action="store_true",
                        help="show system prompt, tools and limits, and ask nobody")
@@ -185,7 +185,7 @@ def _found(name: str) -> List[Any]:
         raise Usage(f"--tools {name}: MODULE:NAME is wanted")
     try:
         found = pkgutil.resolve_name(name)
-    except Exception as error:  # a module of the user's may raise anything
+    except (Exception, SystemExit) as error:  # a module of the user's may raise anything
         raise Usage(f"--tools {name}: {error_chain(error)}") from error
     if isinstance(found, (list, tuple, ToolRegistry)):
         return list(found)

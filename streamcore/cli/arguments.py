@@ -15,6 +15,8 @@ from typing import Any, NoReturn, Optional, Sequence, Union
 from ..redaction import is_secret_header
 from .exits import TABLE, Shown, Usage
 
+_MOST_BYTES = 16 * 1024 * 1024  # of a file with a script or tools
+
 _KEY_OPTIONS = ("--api-key", "--apikey", "--api_key", "--key")  # what people try
 _NO_KEY = ("a key on the command line can be seen by other users; name its variable with "
            "--api-key-env")
@@ -47,6 +49,26 @@ class _NoKey(argparse.Action):
         option_string: Optional[str] = None,
     ) -> None:
         parser.error(f"there is no {option_string}: {_NO_KEY}")
+
+
+def named(text: str) -> str:
+    """Return the name of a file or folder; an empty one is no name, and not "not given"."""
+    if not text:
+        raise argparse.ArgumentTypeError("a name is wanted, not nothing")
+    return text
+
+
+def read_bounded(path: str) -> str:
+    """Return the text of a file that a person wrote; a device, say, has no end.
+
+    Raises:
+        ValueError: for more than 16 MiB, or text that is not UTF-8; OSError for the file.
+    """
+    with open(path, "rb") as file:
+        data = file.read(_MOST_BYTES + 1)
+    if len(data) > _MOST_BYTES:
+        raise ValueError("larger than 16 MiB")
+    return data.decode("utf-8-sig")
 
 
 class Parser(argparse.ArgumentParser):

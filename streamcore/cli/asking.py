@@ -9,14 +9,16 @@ from an argument, where other users could see it.
 
 from __future__ import annotations
 
+import json
 from argparse import Namespace
 from contextlib import ExitStack, contextmanager
 from typing import Any, Callable, Dict, Iterator, Optional
 
 from ..client import DEFAULT_PROVIDER, Client
 from ..config import Config
-from ..loopback import LoopbackServer, load_script
+from ..loopback import LoopbackServer, Script
 from ..retry import RetryRecord
+from .arguments import named, read_bounded
 from .exits import Usage
 from .terminal import Terminal
 
@@ -27,7 +29,7 @@ def add_prompt(parser: Any) -> None:
     """Add the prompt, and the script that may stand in for a provider."""
     parser.add_argument("prompt", nargs="?", metavar="PROMPT",
                         help="what to say; - or nothing reads it from stdin, as UTF-8")
-    parser.add_argument("--script", metavar="FILE",
+    parser.add_argument("--script", metavar="FILE", type=named,
                         help="ask a scripted provider on 127.0.0.1 that plays this JSON file")
 
 
@@ -117,6 +119,6 @@ def wrong_values_are_usage() -> Iterator[None]:
 
 def _server(path: str) -> LoopbackServer:
     try:
-        return LoopbackServer(load_script(path))
+        return LoopbackServer(Script.parse(json.loads(read_bounded(path))))
     except (OSError, ValueError, RecursionError) as error:
         raise Usage(f"--script {path}: {error}") from error

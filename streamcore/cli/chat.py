@@ -16,7 +16,7 @@ from typing import Any, List
 
 from ..client import Client, Stream
 from ..errors import LlmError
-from .arguments import require_requests
+from .arguments import named, read_bounded, require_requests
 from .asking import (
     add_asking, add_prompt, asked_for, make_client, read_prompt, wrong_values_are_usage,
 )
@@ -44,7 +44,7 @@ def add_parser(commands: Any) -> None:
                         help="show the provider's raw events on stderr, beside the rest")
     add_config_options(parser)
     group = add_asking(parser, "a system prompt")
-    group.add_argument("--tools", metavar="FILE",
+    group.add_argument("--tools", metavar="FILE", type=named,
                        help="a JSON file: a list of OpenAI-style tools; calls are shown, not run")
     parser.add_debug()
     parser.set_defaults(run=run)
@@ -76,8 +76,7 @@ def _ask(client: Client, args: Namespace, prompt: str, tools: Any) -> Stream:
 
 def _read_json(path: str) -> Any:
     try:
-        with open(path, encoding="utf-8-sig") as file:
-            tools = json.load(file)
+        tools = json.loads(read_bounded(path))
     except (OSError, ValueError, RecursionError) as error:
         raise Usage(f"--tools {path}: {error}") from error
     if not isinstance(tools, list):

@@ -19,7 +19,8 @@ from typing import Any, BinaryIO, Mapping, Optional, TextIO
 from ..redaction import redact
 from .exits import OutputFailed, OutputGone, Usage
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # C0 but tab and LF, DEL, C1
+# C0 but tab and LF, DEL, C1; what turns the writing direction or breaks a line unseen.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _DIM, _PLAIN = "\x1b[2m", "\x1b[0m"
 
 
