@@ -16,11 +16,14 @@ import time
 from dataclasses import dataclass, field, fields
 from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
 
-from .clock import WaitBudget
+from .clock import Clock, WaitBudget
 from .frozen import FrozenDict, thaw
 from .given import freeze_given, read_messages, read_tools
 from .limits import Limits
 from .messages import Message
+
+
+_SLICE = 0.05  # seconds; the longest a pause goes without a look at cancel
 
 
 @dataclass(frozen=True)
@@ -103,6 +106,8 @@ class CallContext:
         limits: this call's own; fields not given fall through.
         headers: this call's own, over all others.
         raw_events: a list that every event of the answer is appended to.
+        clock: gives seconds, monotonic.
+        sleep: waits for seconds; called with at most 0.05.
     Comes back: ``request_id`` and ``status`` of the answer, ``diagnostics`` (counters
     by name of what was skipped, repaired or dropped); of the last attempt only.
     Raises:
@@ -115,6 +120,8 @@ class CallContext:
         limits: Optional[Limits] = None,
         headers: Optional[Mapping[str, str]] = None,
         raw_events: Optional[List[Any]] = None,
+        clock: Clock = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         if not isinstance(limits, (Limits, type(None))):
             raise TypeError(f"limits are Limits, not {type(limits).__name__}")
@@ -128,7 +135,9 @@ class CallContext:
         self.request_id: Optional[str] = None
         self.status: Optional[int] = None
         self.diagnostics: Dict[str, int] = {}
-        self.started_at = time.monotonic()
+        self.started_at = clock()
+        self._clock = clock
+        self._sleep = sleep
         self.stop = StopEvent(cancel)  # no way back from it to here: an answer may hold it
         self._drop: Optional[Callable[[], None]] = None  # drops the connection under way
 
@@ -150,16 +159,21 @@ class CallContext:
             self.raw_events.clear()
 
     def pause(self, seconds: float) -> float:
-        """Wait between two attempts, on the total clock; cancel ends it early.
+        """Wait between two attempts, on the total clock; cancel or close ends it early.
+
+        Never with ``Event.wait``: a signal handler that sets the event while this very thread
+        is in there would wait for it for ever.
 
         Returns the seconds waited.
         """
-        began = time.monotonic()
-        if self.cancel is None:
-            time.sleep(seconds)
-        else:
-            self.cancel.wait(seconds)
-        waited = time.monotonic() - began
+        began = self._clock()
+        end = began + seconds
+        while not self.stop.is_set():
+            left = end - self._clock()
+            if left <= 0:
+                break
+            self._sleep(min(left, _SLICE))
+        waited = self._clock() - began
         if self.budget is not None:
             self.budget.spend(waited)
         return waited

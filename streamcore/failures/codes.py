@@ -61,7 +61,7 @@ def _code_by_words(status: Optional[int], signs: Signs) -> Optional[str]:
 
 
 def _code_by_status(status: Optional[int]) -> str:
-    if status is None or status >= 500:
+    if status is None or 500 <= status < 600:
         return "SERVER"
     return CODE_BY_STATUS.get(status, f"HTTP_{status}")
 

@@ -44,10 +44,14 @@ def redirection(location: str) -> str:
     """Say where a redirect would lead: the host alone, for paths and queries can be secrets."""
     from urllib.parse import urlsplit  # as rare, and as dear, as the date of a Retry-After
 
+    if not location.strip():  # 304 has none, and is no redirect
+        return "not redirected to any address; the base URL may be wrong"
     try:
         parts = urlsplit(location.strip())
         host = parts.netloc.rpartition("@")[2]  # never the query, never the user
     except ValueError:  # a broken address
-        host = ""
-    where = f"to {host[:_HOST_CHARACTERS]}" if host else "to another path of the same host"
-    return f"redirected {where}; redirects are not followed, the base URL may be wrong"
+        where = " to an address that cannot be read"
+    else:
+        where = " to another path of the same host" if parts.path or parts.query else ""
+        where = f" to {host[:_HOST_CHARACTERS]}" if host else where
+    return f"redirected{where}; redirects are not followed, the base URL may be wrong"

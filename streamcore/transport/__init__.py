@@ -10,8 +10,9 @@ followed, cookies not kept, ``~/.netrc`` not asked, nothing is retried.
 
 from __future__ import annotations
 
+import os
 import threading
-from typing import Any, Dict, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 from urllib.parse import urlsplit
 
 from ..clock import WaitBudget
@@ -23,6 +24,9 @@ from .watch import Watch
 __all__ = ["Answer", "Transport"]
 
 _PORTS = {"http": 80, "https": 443}
+_PROXY_VARIABLES = tuple(
+    name for one in ("http_proxy", "https_proxy", "all_proxy") for name in (one, one.upper())
+)
 
 
 class Transport:
@@ -33,13 +37,16 @@ class Transport:
             proxies, verify, cert count; its pools are left alone and it is
             never closed here. Where its adapter for the URL is not requests'
             own (a subclass, a mock), the request goes through the session as
-            it is, and cancel and clocks are looked at between pieces only.
+            it is, and cancel and clocks are looked at between pieces only: each of
+            its reads may last as long as the shortest of the first-byte, idle and total
+            clock allows, and a TIMEOUT names that one.
         proxies, verify, cert: as requests has them; None: the session's.
         trust_env: whether the environment's proxies and CA bundles count
             where no session is given.
         pool_size: idle connections kept per host, 1 or more.
+    Raises:
+        ValueError: for a pool size below 1.
     Nothing is imported or opened before the first ``open``.
-    Raises ValueError for a pool size below 1.
     """
 
     def __init__(
@@ -55,10 +62,10 @@ class Transport:
         if pool_size < 1:
             raise ValueError(f"pool_size must be 1 or more: {pool_size}")
         self._session = session
-        self._settings = {"proxies": proxies, "verify": verify, "cert": cert}
+        self._settings: Dict[str, Any] = {"proxies": proxies, "verify": verify, "cert": cert}
         self._trust_env = trust_env
         self._pool_size = pool_size
-        self._senders: Dict[str, Any] = {}  # at most one; setdefault needs no lock
+        self._made: Dict[str, Any] = {}  # the sender once there is one; see _sender
         self._closed = False
 
     def open(
@@ -81,9 +88,11 @@ class Transport:
             budget: the total clock over several attempts; by default one of
                 ``limits.total_timeout`` for this one.
             secrets: what no message may show.
-        Raises LlmError: ABORTED, TIMEOUT (``clock`` says which), TRANSPORT
-        (``phase`` says where), INVALID_REQUEST (a URL, header or certificate
-        file that cannot be used). RuntimeError after ``close``.
+        Raises:
+            LlmError: ``ABORTED``, ``TIMEOUT`` (``clock`` says which), ``TRANSPORT``
+                (``phase`` says where), ``INVALID_REQUEST`` (a URL, header or certificate
+                file that cannot be used).
+            RuntimeError: after ``close``.
         """
         if self._closed:
             raise RuntimeError("the transport is closed")
@@ -91,19 +100,40 @@ class Transport:
             budget = WaitBudget(limits.total_timeout)
         watch = Watch(_target_of(url), limits, cancel, budget, secrets)
         watch.begin()  # cancelled before the call: no connection is made
-        sender = self._senders.get("it") or self._senders.setdefault("it", self._new_sender())
-        answer: Answer = sender.send(url, headers, body, watch)
+        answer: Answer = self._sender().send(url, headers, body, watch)
         return answer
 
-    def _new_sender(self) -> Any:
-        from .sending import Sender  # imports requests: only when a call is made
+    def _sender(self) -> Any:
+        """Return the one sender of all threads, made at the first call.
 
-        return Sender(self._session, self._settings, self._trust_env, self._pool_size)
+        There is no lock: a child forked while another thread holds it could never take it.
+        ``dict.setdefault`` is atomic, so of two senders made at once one is kept; the other
+        has opened nothing.
+        """
+        sender = self._made.get("sender")
+        if sender is None:
+            from .sending import Sender  # imports requests: only when a call is made
+
+            made = Sender(self._session, self._settings, self._trust_env, self._pool_size)
+            sender = self._made.setdefault("sender", made)
+        return sender
+
+    def carried(self) -> Tuple[Any, List[str]]:
+        """Return where requests takes credentials from, so that no message shows them.
+
+        Returns:
+            the caller's session, or None; the addresses of all proxies that may be asked.
+        """
+        session, proxies = self._session, [self._settings["proxies"] or {}]
+        proxies.append(getattr(session, "proxies", None) or {})
+        if getattr(session, "trust_env", self._trust_env):
+            proxies.append({name: os.environ.get(name) for name in _PROXY_VARIABLES})
+        return session, [url for one in proxies for url in one.values() if isinstance(url, str)]
 
     def close(self) -> None:
         """Close the idle connections; a later ``open`` is refused."""
         self._closed = True
-        for sender in self._senders.values():
+        for sender in self._made.values():
             sender.close()
 
 

@@ -76,10 +76,12 @@ class Answer:
 
         Letting go of the iterator closes the connection: call ``finish`` first
         where the end is proven. A body without bytes gives no piece; an
-        answer that failed raises its error again.
-        Raises LlmError: ABORTED, TIMEOUT, TRANSPORT, STREAM_CLOSED (cut short
-        of what its framing announced), MALFORMED_RESPONSE (too long, or
-        content that cannot be decoded). Bytes before a fault come first.
+        answer that failed raises its error again. Bytes before a fault come first.
+
+        Raises:
+            LlmError: ``ABORTED``, ``TIMEOUT``, ``TRANSPORT``, ``STREAM_CLOSED`` (cut short
+                of what its framing announced), ``MALFORMED_RESPONSE`` (too long, or
+                content that cannot be decoded).
         """
         try:
             while True:
@@ -123,6 +125,7 @@ class Answer:
             failure = faults.translate(error, self._watch)
             if failure is None and self._watch.stopped:
                 failure = faults.aborted(self._watch)  # a close under a reader shows as anything
+            failure = failure or faults.unforeseen(error, self._watch)
             if failure is None:
                 self._drop()
                 raise
@@ -141,7 +144,10 @@ class Answer:
         """Return the start of a failed answer's body, whatever the network does.
 
         At most 64 KiB and at most 5 s; what is there counts. The connection
-        is closed. Raises LlmError only with ABORTED.
+        is closed.
+
+        Raises:
+            LlmError: ``ABORTED``, and nothing else.
         """
         self._watch.grace = Deadline(_ERROR_BODY_SECONDS, self._watch.clock)
         self._keeps = lambda: False

@@ -3,17 +3,24 @@
 
 In: body bytes as they arrive, and a cap on what one call may give. Out: the
 decoded bytes at hand; ``more`` says that there is output left to ask for.
-Refused (``ValueError``): an encoding other than gzip, deflate, identity.
+Refused (``ValueError``): a compression other than gzip and deflate, or two of
+them. What names no compression (``none``, ``utf-8``) changes nothing.
 ``zlib.error`` for bytes that are not what they claim. RFC 9110, section 8.4.1.
 """
 
 from __future__ import annotations
 
 import zlib
-from typing import Any, List, Optional
+from typing import Any, Iterator, List, Optional, Sequence
 
 _GZIP = 16 + zlib.MAX_WBITS
 _RAW = -zlib.MAX_WBITS
+_MOST_EMPTY = 64  # gzip members without a byte in a row; a flood of them would never end
+_KNOWN = frozenset(("gzip", "x-gzip", "deflate"))
+_UNKNOWN = frozenset((
+    "br", "zstd", "compress", "x-compress", "dcb", "dcz", "exi", "pack200-gzip", "aes128gcm",
+    "bzip2", "x-bzip2", "lzma", "xz", "lz4", "snappy", "x-snappy-framed",
+))  # fmt: skip
 
 
 class Inflater:
@@ -25,6 +32,7 @@ class Inflater:
         self._machine: Any = zlib.decompressobj(_GZIP) if gzip else None
         self._input = b""  # taken in and not yet decoded
         self._begun = False
+        self._empty = 0  # members begun since the last byte of output
         self._fault: Optional[zlib.error] = None
 
     def decode(self, data: bytes, limit: int) -> bytes:
@@ -35,14 +43,18 @@ class Inflater:
         self._input = b""
         if self._machine is None and not self._choose(data):
             return b""
-        if self._machine.eof and not self._next_member(data):
-            return b""
+        if self._machine.eof:
+            data = data.lstrip(b"\0")  # padding between members, and behind the last
+            if not self._next_member(data):
+                return b""
         self._begun = self._begun or bool(data)
         before = self._machine.copy()  # a fault gives no output; what was good in it still counts
         try:
             output: bytes = self._machine.decompress(data, limit)
         except zlib.error as error:
             return self._up_to_fault(before, data, error)
+        if output:
+            self._empty = 0
         self._input = self._machine.unconsumed_tail or self._machine.unused_data
         # a full piece may leave output inside zlib although all input is taken
         self.more = bool(self._input) or len(output) >= limit
@@ -72,10 +84,14 @@ class Inflater:
         return True
 
     def _next_member(self, data: bytes) -> bool:
-        """Start the gzip member that follows the last one; zero padding is none."""
+        """Start the gzip member that follows the last one."""
         self.more = False
-        if not data.strip(b"\0"):
+        if not data:
             return False
+        self._empty += 1
+        if self._empty > _MOST_EMPTY:
+            self._fault = zlib.error("more than 64 gzip members without a byte")
+            raise self._fault
         if not self._gzip:
             raise zlib.error("data after the end of the deflate stream")
         self._machine = zlib.decompressobj(_GZIP)
@@ -88,11 +104,30 @@ class Inflater:
         return None
 
 
-def decoder_for(encoding: str) -> Optional[Inflater]:
-    """Return the decoder for a Content-Encoding header; None where there is nothing to undo."""
-    name = encoding.strip().lower()
-    if name in ("", "identity"):
+def decoder_for(content: str, transfer: Sequence[str] = ()) -> Optional[Inflater]:
+    """Return the decoder for a body; None where there is nothing to undo.
+
+    Args:
+        content: the Content-Encoding header; what names no compression is passed over.
+        transfer: the transfer codings inside of ``chunked``, each a name in lower case.
+    Raises:
+        ValueError: for what cannot be decoded.
+    """
+    for name in transfer:
+        if name not in _KNOWN and name != "identity":
+            raise ValueError(f"unknown Transfer-Encoding {name[:60]!r}")
+    names = [name for name in coding_names(content) if name in _KNOWN or name in _UNKNOWN]
+    names += [name for name in transfer if name in _KNOWN]
+    if not names:
         return None
-    if name in ("gzip", "x-gzip", "deflate"):
-        return Inflater(name != "deflate")
-    raise ValueError(f"unknown Content-Encoding {encoding[:60]!r}")
+    if len(names) > 1 or names[0] in _UNKNOWN:
+        raise ValueError(f"unknown Content-Encoding {', '.join(names)[:60]!r}")
+    return Inflater(names[0] != "deflate")
+
+
+def coding_names(header: str) -> Iterator[str]:
+    """Yield the codings of a header in lower case, without parameters and empty ones."""
+    for part in header.split(","):
+        name = part.partition(";")[0].strip().lower()
+        if name:
+            yield name

@@ -34,8 +34,11 @@ def connect_to(
         watch: the request; ``check`` is asked every 0.1 s.
         source: local address to connect from.
         options: ``setsockopt`` arguments.
-    Returns a socket whose time-out is what the connect clock has left.
-    Raises LlmError (ABORTED, TIMEOUT), or the OSError of the last address.
+    Returns:
+        A socket whose time-out is what the connect clock has left.
+    Raises:
+        LlmError: ``ABORTED``, ``TIMEOUT``.
+        OSError: that of the last address.
     """
     watch.phase = "dns"
     addresses = socket.getaddrinfo(host.strip("[]"), port, 0, socket.SOCK_STREAM)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import threading
 from typing import Dict, Iterator, List, Optional, Protocol, Sequence, Tuple
 
-from ..errors import LlmError
+from ..errors import LlmError, aborted_error
 from ..limits import ResolvedLimits
 from ..redaction import redact
 
@@ -91,6 +91,10 @@ _DOING = {
     "headers": "waiting for the headers of",
     "body": "reading the body from",
 }
+_STUMBLES = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+_ENTERED = frozenset(("requests", "urllib3", "http"))
+_BENEATH = _ENTERED | {"ssl", "socket", "email", "encodings", "chardet", "charset_normalizer"}
+_OURS = __name__.rpartition(".")[0] + "."
 _DEPTH = 12  # exceptions wrap exceptions; more than this is a cycle
 
 
@@ -121,9 +125,8 @@ class TransportCause(Exception):
 def aborted(watch: Scene) -> LlmError:
     """Return the error of a call that the caller stopped."""
     cancelled = watch.cancel is not None and watch.cancel.is_set()
-    who = "cancelled by the caller" if cancelled else "closed by the caller"
-    text = f"{who} while {_DOING[watch.phase]} {watch.target}; {_arrived(watch)}"
-    return LlmError(text, "ABORTED", phase=watch.phase)
+    doing = f"while {_DOING[watch.phase]} {watch.target}; {_arrived(watch)}"
+    return aborted_error(doing, closed=not cancelled, phase=watch.phase)
 
 
 def timed_out(watch: Scene, clock: str, value: Optional[float]) -> LlmError:
@@ -136,6 +139,8 @@ def timed_out(watch: Scene, clock: str, value: Optional[float]) -> LlmError:
         "idle": f"no byte from {watch.target}",
         "total": f"no end of the waiting on {watch.target}",
     }[clock]
+    if clock == "first-byte" and watch.received:  # a custom adapter has one time-out for all
+        what = f"no byte from {watch.target}"
     if clock == "idle" and watch.phase == "send":
         what = f"no byte of the request taken by {watch.target}"
     text = f"{what} {within}: the {clock} clock ran out; {_arrived(watch)}; raise {setting}"
@@ -149,9 +154,9 @@ def closed_early(watch: Scene, how: str) -> LlmError:
 
 
 def broken_framing(watch: Scene, how: str) -> LlmError:
-    """Return the error of a body whose HTTP framing cannot be read."""
-    text = f"broken HTTP framing from {watch.target} (body): {how}; {_arrived(watch)}"
-    return LlmError(text, "TRANSPORT", phase="body")
+    """Return the error of a head or body whose HTTP framing cannot be read."""
+    text = f"broken HTTP framing from {watch.target} ({watch.phase}): {how}; {_arrived(watch)}"
+    return LlmError(text, "TRANSPORT", phase=watch.phase)
 
 
 def bad_content(watch: Scene, how: str) -> LlmError:
@@ -176,6 +181,42 @@ def translate(exc: BaseException, watch: Scene) -> Optional[LlmError]:
         error = _error_for(meaning, root, watch)
     error.__cause__ = _clean(root, watch.secrets)
     return error
+
+
+def unforeseen(exc: BaseException, watch: Scene) -> Optional[LlmError]:
+    """Return the ``TRANSPORT`` error of an HTTP library that stumbled over what the peer did.
+
+    They do: a header parameter without a value, a reset at the wrong moment. Only errors of
+    the kinds such a stumble shows as count, only once there is a connection, and only those
+    raised in a library's own code that we called: what our code or a caller's hook, mock or
+    auth raised stays a bug, for the innermost frame is theirs. Returns None for all else.
+    """
+    if not isinstance(exc, _STUMBLES) or watch.phase == "prepare" or not _is_foreign(exc):
+        return None
+    if watch.stopped:
+        error = aborted(watch)
+    else:
+        shown = _describe(exc, watch.secrets)
+        text = (
+            f"{_DOING[watch.phase]} {watch.target} failed ({watch.phase}):"
+            f" the HTTP library broke off with {shown}; {_arrived(watch)}"
+        )
+        error = LlmError(text, "TRANSPORT", phase=watch.phase)
+    error.__cause__ = TransportCause(_describe(exc, watch.secrets))
+    return error
+
+
+def _is_foreign(exc: BaseException) -> bool:
+    """Say whether the code that raised is a library's, called by way of requests or urllib3."""
+    modules: List[str] = []
+    trace = exc.__traceback__
+    while trace is not None:
+        modules.append(str(trace.tb_frame.f_globals.get("__name__", "")))
+        trace = trace.tb_next
+    below: List[str] = []
+    for module in modules:  # what was called by our innermost frame
+        below = [] if module.startswith(_OURS) else [*below, module.partition(".")[0]]
+    return bool(below) and below[-1] in _BENEATH and not _ENTERED.isdisjoint(below)
 
 
 def _error_for(meaning: str, root: BaseException, watch: Scene) -> LlmError:

@@ -12,27 +12,36 @@ that cannot be decoded, STREAM_CLOSED, TRANSPORT, ABORTED, TIMEOUT.
 from __future__ import annotations
 
 import zlib
-from typing import Any, Iterator, Optional
+from typing import Any, Iterator, List, Optional, Sequence, Tuple
 
 from ..errors import LlmError
 from . import faults
-from .decoding import Inflater, decoder_for
+from .decoding import Inflater, coding_names, decoder_for
 from .framing import Chunked, Framing, Sized, UntilClose
 from .sockets import READ_SIZE, SocketFile
 from .watch import Watch
 
 
-class _Content:
-    """Decodes what the framing gave, counts it, and stops it at the limit."""
+_MOST_OVERHEAD = 1024 * 1024  # bytes compression may take beyond what it holds
+_MOST_FRAMING = 16  # bytes of framing for each of the body; a one-byte chunk takes five
 
-    def __init__(self, encoding: str, watch: Watch) -> None:
+
+class _Content:
+    """Decodes what the framing gave, counts it, and stops it at the limit.
+
+    Compressed bytes are counted too: a flood of them need not give a single byte.
+    """
+
+    def __init__(self, encoding: str, watch: Watch, transfer: Sequence[str] = ()) -> None:
         self._watch = watch
         self._limit = watch.limits.max_stream_bytes
+        self._wire_room = self._limit + _MOST_OVERHEAD
+        self._wire_over = False  # no compressed byte is taken any more
         self.waiting = False  # whether there is something to give before more is read
         self._fault: Optional[LlmError] = None
         self.inflater: Optional[Inflater] = None
         try:
-            self.inflater = decoder_for(encoding)
+            self.inflater = decoder_for(encoding, transfer)
         except ValueError as error:
             self._fail(f"cannot be decoded: {error}")
 
@@ -64,9 +73,14 @@ class _Content:
 
     def _inflate(self, data: bytes) -> bytes:
         assert self.inflater is not None
+        if len(data) > self._wire_room:
+            data, self._wire_over = data[:self._wire_room], True
+        self._wire_room -= len(data)
         try:
             data = self.inflater.decode(data, READ_SIZE)
             self.waiting = self.inflater.more
+            if self._wire_over and not self.waiting:
+                self._fail(f"is longer than max_stream_bytes ({self._limit}), compressed")
             return data
         except zlib.error as error:
             failure = faults.translate(error, self._watch)
@@ -94,15 +108,18 @@ class SocketBody:
     def __init__(self, response: Any, file: SocketFile, watch: Watch) -> None:
         self._file = file
         self._watch = watch
-        self.framing: Framing = _framing_of(response)
-        self._content = _Content(response.headers.get("content-encoding", ""), watch)
+        self.framing: Framing
+        encoding = ",".join(response.headers.get_all("content-encoding", ()))
+        self.framing, inner = _framing_of(response)
+        self._content = _Content(encoding, watch, inner)
         self._given = False  # an encoding matters only where there is a body
+        self._framing_room = watch.limits.max_stream_bytes * _MOST_FRAMING + _MOST_OVERHEAD
 
     def read(self) -> bytes:
         """Return the next piece, b"" at the proven or unprovable end."""
         framing, content, take = self.framing, self._content, self._file.take
         while True:
-            if content.waiting and self._given:
+            while content.waiting and self._given:  # an empty gzip member gives nothing
                 piece = content.take(b"")
                 if piece:
                     return piece
@@ -114,7 +131,11 @@ class SocketBody:
             data = take()
             if not data:
                 return self._end()
+            size = len(data)
             data = framing.feed(data)
+            self._framing_room -= size - len(data)
+            if self._framing_room < 0:  # chunk extensions and trailers are no body to count
+                raise faults.broken_framing(self._watch, "hardly any body in it")
             if data:
                 self._given = True
                 piece = content.take(data)
@@ -140,14 +161,19 @@ class SocketBody:
         return not isinstance(self.framing, UntilClose)
 
 
-def _framing_of(response: Any) -> Framing:
-    # http.client has read the headers by RFC 9112: 204 and 304 have length 0,
-    # a transfer coding wins over a length
-    if response.chunked:
-        return Chunked()
-    if response.length is not None:
-        return Sized(response.length)
-    return UntilClose()
+def _framing_of(response: Any) -> Tuple[Framing, List[str]]:
+    """Return the framing, and the transfer codings inside of it, outermost last."""
+    # http.client knows the one word "chunked" and takes anything else for no transfer coding;
+    # RFC 9112, section 6.3: chunked counts where it is last, any coding wins over a length
+    if response.status in (204, 304):
+        return Sized(0), []
+    codings = list(coding_names(",".join(response.headers.get_all("transfer-encoding", ()))))
+    inner = [name for name in codings if name not in ("chunked", "identity")]
+    if response.chunked or codings[-1:] == ["chunked"]:
+        return Chunked(), inner
+    if response.length is not None and not inner:
+        return Sized(response.length), []
+    return UntilClose(), inner
 
 
 class PlainBody:
@@ -166,7 +192,7 @@ class PlainBody:
     def read(self) -> bytes:
         """Return the next piece, b"" at the end. One wait, looked at before and after."""
         while True:
-            if self._given and self._content.waiting:
+            while self._given and self._content.waiting:
                 piece = self._content.take(b"")
                 if piece:
                     return piece

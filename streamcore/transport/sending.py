@@ -10,6 +10,7 @@ Importing this module imports requests: do it lazily.
 
 from __future__ import annotations
 
+import math
 import os
 from typing import Any, Callable, Dict, Mapping, Optional
 
@@ -21,7 +22,7 @@ from ..errors import LlmError
 from . import faults
 from .answer import Answer
 from .pools import WatchedAdapter, active
-from .watch import Watch
+from .watch import LONGEST_WAIT, Watch
 
 
 class _NoAuth(requests.auth.AuthBase):
@@ -82,7 +83,8 @@ class Sender:
     def send(self, url: str, headers: Mapping[str, str], body: bytes, watch: Watch) -> Answer:
         """Send one POST and return its answer once status and headers are there.
 
-        Raises LlmError as ``Transport.open`` says; other exceptions unchanged.
+        Raises:
+            LlmError: as ``Transport.open``; what is no failure of a call comes out unchanged.
         """
         failure = self._attempt(url, headers, body, watch)
         if isinstance(failure, LlmError) and _is_stale(failure, watch):
@@ -102,7 +104,7 @@ class Sender:
         except LlmError as error:
             return error.with_traceback(None)
         except Exception as error:
-            failure = faults.translate(error, watch)
+            failure = faults.translate(error, watch) or faults.unforeseen(error, watch)
             if failure is None:
                 raise
             return failure
@@ -133,8 +135,8 @@ class Sender:
         # no socket of ours: plain time-outs, and a look at the watch before and after
         limits = watch.limits
         waits = (limits.first_byte_timeout, limits.idle_timeout, watch.budget.left())
-        read = min((wait for wait in waits if wait is not None), default=None)
-        settings["timeout"] = (limits.connect_timeout, None if read == float("inf") else read)
+        watch.foreign = min(wait for wait in waits if wait is not None)
+        settings["timeout"] = (_seconds(limits.connect_timeout), _seconds(watch.foreign))
         watch.enter("headers")
         watch.begin()
         try:
@@ -168,6 +170,11 @@ class Sender:
         if through:
             watch.target = f"{watch.origin} (by proxy {_host_port(through)})"
         return dict(settings)
+
+
+def _seconds(wait: Optional[float]) -> Optional[float]:
+    """Return a time-out that a socket takes."""
+    return None if wait is None or wait == math.inf else min(wait, LONGEST_WAIT)
 
 
 def _check_headers(headers: Mapping[str, str]) -> None:

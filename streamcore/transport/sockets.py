@@ -4,8 +4,10 @@
 In: a connected socket, plain or TLS, and the ``Watch`` of the request that
 uses it now. Out: what http.client needs of a socket (``sendall``,
 ``makefile``, ``close``), and ``recv`` for the body. Each wait is cut into
-slices of 0.1 s; a timed-out read or write may be repeated, on TLS too.
-Raises LlmError (ABORTED, TIMEOUT) from inside a wait; OSError as sockets do.
+slices of 0.1 s; a timed-out read or write may be repeated, on TLS too, but
+not on TLS inside TLS: there the slices are the outer socket's own.
+Raises LlmError (ABORTED, TIMEOUT; TRANSPORT for a head that does not end)
+from inside a wait; OSError as sockets do.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import socket
 import weakref
 from typing import Any, Callable, Optional, TypeVar
 
+from . import faults
 from .watch import SHORTEST_WAIT, SLICE, Watch
 
 A = TypeVar("A")
@@ -22,6 +25,8 @@ T = TypeVar("T")
 
 READ_SIZE = 65536  # bytes asked of the socket at once; what it has comes at once, never later
 _WRITE_SIZE = 65536
+_LONGEST_HEAD = 1024 * 1024  # bytes of a head, the interim ones before it included
+_MOST_LINES = 2000  # of the same; http.client takes 100 for each of at most 17
 
 
 class WatchedSocket:
@@ -39,7 +44,7 @@ class WatchedSocket:
         self.watch = watch
         self._sock = sock
         self._receive: Callable[[int], bytes] = sock.recv
-        self._owned = owned
+        self.owned = owned
         self._files = 0  # open files made by makefile; the last one out closes
         self._closing = False
         self._pid = os.getpid()
@@ -76,7 +81,7 @@ class WatchedSocket:
 
     def _waiting(self, call: Callable[[A], T], argument: A) -> T:
         watch = self.watch
-        if watch is None or not self._owned:
+        if watch is None or not self.owned:
             return self._within_connect(watch, call, argument)
         watch.begin()
         try:
@@ -129,7 +134,7 @@ class WatchedSocket:
 
     def drop(self) -> None:
         """Close at once; the peer sees it even where a forked child holds a copy."""
-        if self._owned and self._pid == os.getpid() and isinstance(self._sock, socket.socket):
+        if self.owned and self._pid == os.getpid() and isinstance(self._sock, socket.socket):
             try:
                 # the plain socket's own method: TLS's would wait for the peer's goodbye
                 socket.socket.shutdown(self._sock, socket.SHUT_RDWR)
@@ -139,14 +144,64 @@ class WatchedSocket:
 
     def _close_now(self) -> None:
         self.watch = None
-        if self._owned:
+        if self.owned:
             self._sock.close()
 
     def settimeout(self, _value: Optional[float]) -> None:
         """Do nothing: the slices rule the time-out."""
 
+    def unwatched(self) -> Any:
+        """Return the socket inside."""
+        return self._sock
+
     def __getattr__(self, name: str) -> Any:
         return getattr(self._sock, name)
+
+
+class NestedSocket(WatchedSocket):
+    """TLS to the host inside TLS to a proxy; every wait is one of the outer socket.
+
+    urllib3's ``SSLTransport`` takes what it is given before it writes, and loses what its own
+    socket had not taken when that times out: a write must never be repeated. So it is not cut
+    short at all; the watched socket it writes to and reads from is.
+
+    Args:
+        transport: the SSLTransport, handshake done.
+        watch: the request under way.
+    """
+
+    def __init__(self, transport: Any, watch: Optional[Watch]) -> None:
+        inner = transport.socket
+        raw = inner.unwatched() if isinstance(inner, WatchedSocket) else inner
+        self._outer = transport.socket = WatchedSocket(raw, watch)
+        super().__init__(transport, watch)
+
+    @property
+    def watch(self) -> Optional[Watch]:
+        """The request that uses the connection now."""
+        return self._outer.watch
+
+    @watch.setter
+    def watch(self, watch: Optional[Watch]) -> None:
+        self._outer.watch = watch
+
+    def recv(self, size: int) -> bytes:
+        """Return what there is, at most ``size`` bytes; b"" at the end."""
+        return self._receive(size) or b""  # a missing goodbye is shown as 0
+
+    def sendall(self, data: Any) -> None:
+        """Write all of ``data``."""
+        view = memoryview(data).cast("B")
+        for start in range(0, len(view), _WRITE_SIZE):
+            self._sock.sendall(view[start:start + _WRITE_SIZE])
+
+    def check_end(self) -> None:
+        """Raise ConnectionResetError where the end just read was a reset."""
+        self._outer.check_end()
+
+    def drop(self) -> None:
+        """Close at once."""
+        self._outer.drop()
 
 
 class SocketFile:
@@ -159,9 +214,17 @@ class SocketFile:
         self.sock = sock
         self.pending = b""
         self.closed = False
+        self.blank = False  # the last line was: a head has ended
+        self._lines = 0
+        self._bytes = 0
 
     def readline(self, limit: int = -1) -> bytes:
-        """Return one line with its LF, or ``limit`` bytes, or what came before the end."""
+        """Return one line of a head with its LF, or ``limit`` bytes; b"" where nothing came.
+
+        Raises:
+            LlmError: ``TRANSPORT`` where the connection ends within a head, or the head does
+                not end.
+        """
         seen = 0
         while True:
             end = self.pending.find(b"\n", seen) + 1
@@ -173,13 +236,28 @@ class SocketFile:
             seen = len(self.pending)
             more = self.sock.recv(READ_SIZE)
             if not more:
-                end = len(self.pending)
+                self._check_whole()
                 break
             if self.sock.watch is not None:
                 self.sock.watch.answered = True
             self.pending += more
         line, self.pending = self.pending[:end], self.pending[end:]
+        self.blank = line in (b"\r\n", b"\n")
+        self._lines += 1
+        self._bytes += len(line)
+        if self._lines > _MOST_LINES or self._bytes > _LONGEST_HEAD:
+            raise self._broken("a head without an end")
         return line
+
+    def _check_whole(self) -> None:
+        """Take the end of the connection: http.client would take it for a blank line."""
+        if self._lines or self.pending:
+            self.sock.check_end()
+            raise self._broken("the connection was closed within the head")
+
+    def _broken(self, how: str) -> Exception:
+        watch = self.sock.watch
+        return OSError(how) if watch is None else faults.broken_framing(watch, how)
 
     def take(self) -> bytes:
         """Return the bytes at hand, or wait for some; b"" at the end."""

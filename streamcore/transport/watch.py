@@ -19,6 +19,7 @@ from . import faults
 
 SLICE = 0.1  # seconds; the longest a wait goes without a look at cancel and clocks
 SHORTEST_WAIT = 0.001  # seconds; a socket time-out of 0 would mean non-blocking
+LONGEST_WAIT = 1e6  # seconds, 11 days; sockets refuse time-outs of a few hundred years
 
 
 class Watch:
@@ -36,7 +37,7 @@ class Watch:
         "origin", "target", "limits", "cancel", "budget", "secrets", "clock",
         "phase", "closed", "received", "grace", "fresh", "connected", "answered",
         "request_sent_at", "first_byte_at",
-        "response", "file", "_name", "_allowed", "_left", "_rearms", "_began",
+        "response", "file", "foreign", "_name", "_allowed", "_left", "_rearms", "_began",
     )  # fmt: skip
 
     def __init__(
@@ -65,6 +66,7 @@ class Watch:
         self.first_byte_at: Optional[float] = None
         self.response: Optional[object] = None  # the http.client response, once begun
         self.file: Optional[object] = None  # what it reads its headers from
+        self.foreign: Optional[float] = None  # seconds a custom adapter was told to wait
         self._name = "connect"
         self._allowed: Optional[float] = None  # seconds the phase's clock was set to
         self._left = math.inf  # seconds it has left when the next wait begins
@@ -99,7 +101,11 @@ class Watch:
         self._left = math.inf if allowed is None else allowed
 
     def begin(self) -> None:
-        """Start a wait. Raises as ``check`` does; written out, for it is on the hot path."""
+        """Start a wait; what could end it is written out, for it is on the hot path.
+
+        Raises:
+            LlmError: as ``check``.
+        """
         self._began = self.clock()
         cancel, total = self.cancel, self.budget.total
         if (
@@ -114,8 +120,9 @@ class Watch:
     def check(self) -> float:
         """Return the seconds the wait under way may still last, ``inf`` without a clock.
 
-        Raises LlmError: ABORTED once the call is cancelled or closed, TIMEOUT
-        once a clock has run out.
+        Raises:
+            LlmError: ``ABORTED`` once the call is cancelled or closed, ``TIMEOUT``
+                once a clock has run out.
         """
         if self.stopped:
             raise faults.aborted(self)
@@ -123,26 +130,42 @@ class Watch:
         if self.grace is not None:
             left = min(left, self.grace.left())
         if left <= 0:
-            raise faults.timed_out(self, *self.tightest())
+            raise faults.timed_out(self, *self._tightest())
         return left
 
     def timeout(self) -> Optional[float]:
         """Return what the wait under way may still last as a socket time-out, above 0.
 
-        None where no clock is on. Raises as ``check``.
+        None where no clock is on.
+
+        Raises:
+            LlmError: as ``check``.
         """
         left = self.check()
-        return None if left == math.inf else max(SHORTEST_WAIT, left)
+        return None if left == math.inf else min(LONGEST_WAIT, max(SHORTEST_WAIT, left))
 
     def end(self) -> None:
         """End the wait: count it against the clocks that add up."""
         spent = self.clock() - self._began
-        self.budget.spent += spent
+        self.budget.spend(spent)
         if not self._rearms:
             self._left -= spent
 
     def tightest(self) -> Tuple[str, Optional[float]]:
-        """Return the name and value of the clock that runs out first."""
+        """Return the name and value of the clock that runs out first.
+
+        A custom adapter knows one time-out for all its reads: then the clock it came from.
+        """
+        if self.foreign is None:
+            return self._tightest()
+        limits = self.limits
+        clocks = [("first-byte", limits.first_byte_timeout), ("idle", limits.idle_timeout)]
+        for name, allowed in reversed(clocks) if self.received else clocks:
+            if allowed == self.foreign:
+                return name, allowed
+        return "total", self.budget.total
+
+    def _tightest(self) -> Tuple[str, Optional[float]]:
         if self.budget.left() <= self._left:
             return "total", self.budget.total
         return self._name, self._allowed
