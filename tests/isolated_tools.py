@@ -90,8 +90,30 @@ def _leave(pid_file: str) -> str:
     return "left a child"
 
 
+def _leave_far(pid_file: str) -> str:
+    """Start a child whose child, in a session of its own, outlives it; return."""
+    code = (
+        "import subprocess, sys; "
+        "child = subprocess.Popen(sys.argv[2:], start_new_session=True); "
+        "open(sys.argv[1], 'w').write(str(child.pid)); child.returncode = 0"
+    )
+    subprocess.run([sys.executable, "-c", code, pid_file, *SLEEPER], check=True)
+    return "left"
+
+
+def _hang_alone(pid_file: str) -> str:
+    """Write the process's id to a file, and hang."""
+    with open(pid_file + ".part", "w", encoding="ascii") as file:
+        file.write(str(os.getpid()))
+    os.replace(pid_file + ".part", pid_file)
+    time.sleep(60)
+    return "never"
+
+
 _FILE = {"properties": {"pid_file": {"type": "string"}}}
 
 hang = Tool("hang", "Hang.", _FILE, _hang, isolate=True)
 hang_briefly = Tool("hang_briefly", "Hang.", _FILE, _hang, isolate=True, timeout=1.5)
 leave = Tool("leave", "Leave a child.", _FILE, _leave, isolate=True)
+leave_far = Tool("leave_far", "Leave a child.", _FILE, _leave_far, isolate=True)
+hang_alone = Tool("hang_alone", "Hang.", _FILE, _hang_alone, isolate=True)

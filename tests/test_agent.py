@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import sys
@@ -23,7 +24,7 @@ from streamcore.calls import CallConfig
 from streamcore.chunks import FINISH_KINDS, Finish, TextDelta
 from streamcore.client import Client
 from streamcore.errors import LlmError
-from streamcore.messages import Message, ToolCall
+from streamcore.messages import Message, TextBlock, ToolCall
 from streamcore.retry import RetryPolicy
 from streamcore.runtime import LlmRuntime
 from streamcore.session import Session
@@ -797,3 +798,128 @@ def test_session_of_a_file_is_continued(tmp_path: Path) -> None:
             second = at.run("second")
             assert second.messages[: len(first.messages)] == first.messages
             assert len(at.server.requests[0]["messages"]) == 5
+
+
+IMAGE = {"role": "user", "content": [
+    {"type": "text", "text": "what?"}, {"type": "image_url", "image_url": {"url": "data:,x"}},
+]}
+
+
+def test_prompt_the_provider_cannot_take_is_not_kept() -> None:
+    """An image for a provider without images is refused here and spoils no later turn."""
+    with StrictServer([says("x")]) as server:
+        with Client("m", provider="deepseek", base_url=server.base_url, api_key="k") as client:
+            agent = Agent(client)
+            result = agent.run(IMAGE)
+            assert result.reason == "error" and result.messages == ()
+            assert result.failure is not None and result.failure.code == "UNSUPPORTED_CONTENT"
+            assert agent.messages == () and kinds(agent.session)[-1] == "turn/end"
+            assert agent.run("hi").ok
+
+
+@pytest.mark.parametrize("prompt", [
+    "", {}, {"role": "user", "content": ""}, {"role": "user", "content": []},
+    {"role": "user", "content": None}, {"role": "user", "content": [5]},
+    Message("user", ()), Message("user", (TextBlock(""),)),
+    Message("user", (TextBlock(5),)),  # type: ignore[arg-type]
+])
+def test_empty_or_broken_prompt_is_refused_before_anything(prompt: Any) -> None:
+    """Nothing said is no prompt, and neither is what has no readable shape."""
+    with scene([says("x")]) as at:
+        for way in (at.agent.run, at.agent.iter):
+            with pytest.raises((TypeError, ValueError)):
+                way(prompt)
+        assert len(at.agent.session) == 1
+        assert at.run().ok
+
+
+class Unshown(ToolError):
+    """A failure whose message cannot be made."""
+
+    def __str__(self) -> str:
+        raise self.args[0]
+
+
+@pytest.mark.parametrize("error, status", [
+    (Unshown(ValueError()), "error"), (Unshown(SystemExit()), "error"),
+    (GeneratorExit(), "failed"), (asyncio.CancelledError(), "failed"),
+    (StopIteration(), "failed"),
+])
+def test_whatever_a_tool_raises_is_its_own_failure(error: BaseException, status: str) -> None:
+    """What cannot be shown is told by its type, and asyncio's exceptions end nobody else."""
+    @tool
+    def raises() -> str:
+        """Raise it."""
+        raise error
+
+    with scene([calls(("raises", "{}")), says("on")], [raises], on_tool_error="report") as at:
+        result = at.run()
+        assert result.text == "on"
+        assert statuses(result.tool_calls) == [status]
+        assert type(error).__name__ in result.tool_calls[0].content
+
+
+def test_check_whose_refusal_cannot_be_shown_refuses() -> None:
+    """``validate`` may raise what has no words."""
+    def validate(arguments: Any) -> None:
+        raise Unshown(KeyError())
+
+    checked = Tool("checked", "", {}, lambda: "never", validate=validate)
+    with scene([calls(("checked", "{}")), says("on")], [checked]) as at:
+        assert statuses(at.run().tool_calls) == ["invalid-arguments"]
+
+
+@pytest.mark.parametrize("how", ["result", "nested", "later call", "client"])
+def test_tool_that_meddles_is_in_the_result(how: str) -> None:
+    """A tool that writes to the session or closes the client ends the turn, not the program."""
+    made: List[Any] = []
+
+    @tool
+    def meddle() -> str:
+        """Do what only the agent does."""
+        at = made[0]
+        if how == "result":
+            at.agent.session.tool_result("call_0", "mine")
+        elif how == "later call":
+            at.agent.session.tool_result("call_1", "mine")
+        elif how == "client":
+            at.client.close()
+        else:
+            Agent(at.client, [echo], session=at.agent.session).run("inner")
+        return "done"
+
+    answer = calls(("meddle", "{}"), ("echo", "{}"))
+    answers = [answer, calls(("echo", "{}"), ("echo", '{"text": "b"}')), says("x")]
+    with scene(answers if how == "nested" else [answer, says("x")], [meddle, echo]) as at:
+        made.append(at)
+        result = at.agent.run("go")
+        check_result(result)
+        assert result.reason == "error" and len(result.tool_calls) == 2
+        assert result.failure is not None
+        assert result.failure.code == ("TRANSPORT" if how == "client" else "SESSION")
+        assert kinds(at.agent.session)[-1] == "turn/end"
+        if how != "client":
+            assert at.run("again").ok
+
+
+@pytest.mark.parametrize("where", ["on_chunk", "on_event", "approve", "trim", "hook"])
+def test_stop_iteration_of_a_callback_comes_out_unchanged(where: str) -> None:
+    """It is no end of anything here; of ``iter`` it is the cause of a RuntimeError."""
+    error = StopIteration("mine")
+
+    def raises(given: Any) -> Any:
+        raise error
+
+    options: Dict[str, Any] = {} if where == "hook" else {where: raises}
+    if where == "trim":
+        options["limits"] = AgentLimits(max_context_bytes=10)
+    with scene([calls(("echo", "{}")), calls(("echo", "{}"))], [echo], **options) as at:
+        if where == "hook":
+            at.client.runtime.on_request(raises)
+        with pytest.raises(StopIteration) as caught:
+            at.agent.run("go")
+        assert caught.value is error
+        with pytest.raises(RuntimeError) as turned:
+            list(at.agent.iter("go"))
+        assert turned.value.__cause__ is error
+        check_history(list(at.agent.messages))

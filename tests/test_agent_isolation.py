@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -18,6 +19,7 @@ from agent_support import calls, is_alive, says, scene, statuses
 from streamcore.agent.isolation import (
     ToolCancelled, ToolCrashed, ToolTimeout, run_isolated,
 )
+from streamcore.agent.processes import kill_tree
 from streamcore.tools import Tool, ToolError, tool
 
 linux = sys.platform.startswith("linux")
@@ -207,3 +209,70 @@ def test_agent_runs_isolated_tools() -> None:
         result = at.run()
         assert statuses(result.tool_calls) == ["ok", "invalid-arguments", "error", "failed"]
         assert result.reason == "tool-failure"
+
+
+@pytest.mark.skipif(not linux, reason="only Linux lets a process adopt what lost its parent")
+def test_child_in_a_session_of_its_own_dies_with_a_tool_that_returns(tmp_path: Path) -> None:
+    """It has left the group, and its parent has ended: the tool's process takes it."""
+    assert run_isolated(isolated_tools.leave_far, {"pid_file": str(tmp_path / "pids")}) == "left"
+    check_gone(tmp_path / "pids")
+
+
+@posix
+def test_second_interrupt_does_not_stop_the_killing(tmp_path: Path) -> None:
+    """Ctrl-C again while a tool is being killed: all is killed first, then it comes out."""
+    process = subprocess.Popen(isolated_tools.SLEEPER, start_new_session=True)
+    came: List[int] = []
+
+    class Slow:
+        """A process that Ctrl-C interrupts the first times it is waited for."""
+
+        pid, returncode = process.pid, None
+
+        def poll(self) -> Any:
+            return process.poll()
+
+        def wait(self) -> int:
+            if len(came) < 3:
+                came.append(1)
+                raise KeyboardInterrupt(len(came))
+            return process.wait()
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        kill_tree(Slow())  # type: ignore[arg-type]
+    assert caught.value.args == (1,) and len(came) == 3
+    assert process.returncode == -signal.SIGKILL
+
+
+PARENT = """
+import sys
+import isolated_tools
+from streamcore.agent.isolation import run_isolated
+run_isolated(isolated_tools.hang_alone, {"pid_file": sys.argv[1]})
+"""
+
+
+@pytest.mark.skipif(not linux, reason="only Linux tells a process of its parent's death")
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+def test_tool_dies_with_the_process_that_started_it(tmp_path: Path, how: int) -> None:
+    """Nobody is left to kill it at its timeout, so the system does."""
+    path = os.pathsep.join(entry for entry in sys.path if entry)
+    command = [sys.executable, "-c", PARENT, str(tmp_path / "pids")]
+    with subprocess.Popen(command, env={**os.environ, "PYTHONPATH": path}) as parent:
+        pids = ids_in(tmp_path / "pids")
+        parent.send_signal(how)
+        parent.wait(30)
+    wait_for(lambda: not any(map(is_alive, pids)))
+
+
+@posix
+def test_process_ends_itself_a_little_after_its_timeout(tmp_path: Path) -> None:
+    """Where the system does not tell of a dead parent, its own clock ends the process."""
+    code = "import sys, time; from streamcore.agent import child; " \
+           "child._LATE = 0.1; child._end_at(0.1); time.sleep(60)"
+    path = os.pathsep.join(entry for entry in sys.path if entry)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": path},
+        start_new_session=True, timeout=30,
+    )
+    assert done.returncode == -signal.SIGKILL

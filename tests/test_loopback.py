@@ -863,3 +863,15 @@ def test_raw_base64_survives_as_bytes_on_the_wire() -> None:
     answer = {"body_base64": base64.b64encode(every_byte).decode("ascii")}
     with LoopbackServer([answer]) as server, Peer(server) as peer:
         assert peer.exchange() == every_byte
+
+
+@pytest.mark.parametrize("answer, place", [
+    ({"headers": {"a\nb": "c"}}, "headers.'a\\\\nb'"), ({"headers": {"a\0": "c"}}, "headers"),
+    ({"when": {"contains": "\ud800"}}, "when.contains"),
+    ({"when": {"path": "/\ud800"}}, "when.path"),
+])
+def test_script_that_cannot_be_sent_or_found_is_refused(answer: Any, place: str) -> None:
+    """A line end in a header's name, and text that is in no request, are told with their place."""
+    with pytest.raises(ValueError, match=r"answers\[0\]\." + place) as caught:
+        Script.parse([answer])
+    str(caught.value).encode("ascii")

@@ -1123,3 +1123,69 @@ def test_chunks_in_memory_are_kept_compactly() -> None:
     after = sys.getsizeof(session._lines._buffer) + sys.getsizeof(session._lines.ends)
     assert after - before < 1.3 * stored
     assert len(session._state.notes) == 1
+
+
+@pytest.mark.parametrize("path", ["a\0b", "a\ud800b"])
+def test_path_no_system_has_is_refused(path: str, tmp_path: Path) -> None:
+    """A NUL or half a character in a path is SESSION, in words that can be printed."""
+    error = error_of(lambda: Session.open(str(tmp_path / path)))
+    assert error.code == "SESSION"
+    str(error).encode("ascii" if str(tmp_path).isascii() else "utf-8")
+
+
+@pytest.mark.parametrize("old, new, event", [
+    (b'"source_seqs"', b'"sources"', "assistant/message"),
+    (b'"source_seqs":[', b'"source_seqs":["x",', "assistant/message"),
+    (b'"source_seqs":[', b'"source_seqs":[999,', "assistant/message"),
+    (b'"type":"text-delta"', b'"type":[]', "assistant/message"),
+    (b'"system"', b'"sistem"', "request/context"),
+    (b'"facts"', b'"fakts"', "request/context"),
+    (b'"messages":[', b'"messages":[5,', "request/context"),
+])
+def test_damage_that_parses_is_a_value_error(
+    tmp_path: Path, old: bytes, new: bytes, event: str
+) -> None:
+    """Replaying and rebuilding name what is wrong with an event of a strange shape."""
+    path = tmp_path / "log"
+    with Session(path) as session:
+        session.user_message(user("hi"))
+        session.request_header({"model": "m", "provider": "p"})
+        session.request_context(None, {"dialect": "chat-completions", "options": {}})
+        chunks = (TextDelta(0, "x"), Finish(FinishReason("stop")))
+        seqs = [session.chunk(chunk) for chunk in chunks]
+        session.assistant_message(answer(TextBlock("x")), None, seqs)
+    lines = path.read_bytes().splitlines(keepends=True)
+    kept = [line.replace(old, new) for line in lines]
+    assert kept != lines
+    path.write_bytes(b"".join(kept))
+    with Session.open(path) as session:
+        seq = types(session).index(event)
+        with pytest.raises(ValueError):
+            if event == "assistant/message":
+                list(session.replay(seq))
+            else:
+                session.rebuild_request(seq)
+
+
+def _wait_for(receiver: Any) -> None:
+    receiver.recv()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_closing_gives_the_lock_back_though_a_forked_child_lives(tmp_path: Path) -> None:
+    """The child has inherited the handle, and nothing of its right to the file."""
+    session = Session(tmp_path / "log")
+    context = multiprocessing.get_context("fork")
+    receiver, sender = context.Pipe(duplex=False)
+    child = context.Process(target=_wait_for, args=(receiver,))
+    child.start()
+    try:
+        session.close()
+        Session.open(tmp_path / "log").close()
+    finally:
+        sender.send("go")
+        child.join(30)
+        child.close()
+        receiver.close()
+        sender.close()

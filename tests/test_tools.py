@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import pickle
+import sys
 import threading
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from enum import Enum
 from typing import (
     Any, Callable, Dict, List, Literal, Mapping, NewType, Optional, Sequence, Set, Union,
@@ -354,3 +355,48 @@ def test_registry_refuses_a_name_twice() -> None:
 def test_tool_error_is_recoverable_by_class() -> None:
     """Wrong arguments are a ToolError too."""
     assert issubclass(InvalidArguments, ToolError)
+
+
+@dataclass
+class Wanting:
+    """A value that needs more than its fields."""
+
+    x: int
+    more: InitVar[int]
+
+
+def _deep() -> Any:
+    value: Any = []
+    for _ in range(100_000):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize("hint, default", [
+    ("not valid(", None), ("Nope", None), ("typing.Nope", None), ([int], None),
+    (Wanting, None), (List[int], _deep()),
+])
+def test_odd_hint_is_refused_with_the_parameter_named(hint: Any, default: Any) -> None:
+    """Whatever stands as a hint, the error says of which parameter."""
+    def odd(fine: int, x: Any = default) -> None:
+        """Do nothing."""
+
+    odd.__annotations__["x"] = hint
+    with pytest.raises(TypeError, match=r"\bx: "):
+        tool(odd)
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="older Pythons cannot read such hints")
+def test_init_variable_with_a_default_passes() -> None:
+    """What a dataclass does not need, it does not get."""
+    @dataclass
+    class Content:
+        x: int
+        more: InitVar[int] = 3
+
+    def take(value: Any) -> Any:
+        """Take it."""
+        return value.x
+
+    take.__annotations__["value"] = Content
+    assert tool(take).invoke({"value": {"x": 2}}) == 2

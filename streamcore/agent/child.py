@@ -4,6 +4,8 @@
 In: a folder with the file ``request``, JSON that names a function and its arguments. Out:
 in the same folder the file ``answer``, JSON with the text of the result or with what went
 wrong; it is there whole or not at all. What the tool prints goes to standard error.
+The process ends with the one that started it (Linux), and a little after its timeout if
+nobody ends it before; what the tool left running, it ends itself (Linux).
 """
 
 from __future__ import annotations
@@ -11,13 +13,17 @@ from __future__ import annotations
 import json
 import os
 import pkgutil
+import signal
 from contextlib import suppress
-from typing import Any, Callable, Dict
+from typing import Any, Callable, Dict, Optional
 
-from ..errors import error_chain
 from ..tools import Tool, ToolError, render_output, tool
+from ..tools.raised import chain_text, error_text
+from .processes import adopt_strays, end_with_parent, kill_below
 
 REQUEST, ANSWER = "request", "answer"
+
+_LATE = 2.0  # seconds after its timeout at which a process ends that nobody has ended
 
 
 def main(folder: str) -> None:
@@ -26,11 +32,24 @@ def main(folder: str) -> None:
         os.dup2(2, 1)
     with open(os.path.join(folder, REQUEST), encoding="ascii") as file:
         request = json.load(file)
+    end_with_parent(request["parent"])
+    _end_at(request["timeout"])
+    adopt_strays()
     shown = _outcome(request)
     written = os.path.join(folder, ANSWER)
     with open(written + ".part", "w", encoding="ascii") as file:
         json.dump(shown, file)
     os.replace(written + ".part", written)
+    kill_below()
+
+
+def _end_at(timeout: Optional[float]) -> None:
+    """End the process group late, should its parent be no more; a tool may undo it."""
+    if timeout is None or not hasattr(signal, "setitimer"):
+        return
+    with suppress(OSError, OverflowError, ValueError):  # more seconds than a timer can count
+        signal.signal(signal.SIGALRM, lambda *_: os.killpg(os.getpid(), signal.SIGKILL))
+        signal.setitimer(signal.ITIMER_REAL, timeout + _LATE)
 
 
 def _outcome(request: Dict[str, Any]) -> Dict[str, str]:
@@ -39,9 +58,9 @@ def _outcome(request: Dict[str, Any]) -> Dict[str, str]:
         value = made.invoke(request["arguments"], call_id=request["call_id"])
         return {"ok": render_output(value, request["max_bytes"])}
     except ToolError as error:
-        return {"error": str(error)}
+        return {"error": error_text(error)}
     except BaseException as error:  # SystemExit too: here it ends nobody but the tool
-        return {"failed": error_chain(error)}
+        return {"failed": chain_text(error)}
 
 
 def _find(request: Dict[str, Any]) -> Tool:

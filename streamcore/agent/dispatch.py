@@ -2,7 +2,8 @@
 """One call of a tool, from what the model wrote to its one result.
 
 In: a whole ``ToolCall``. Out: a ``ToolOutcome``, always, whatever the tool does:
-``sys.exit()`` in it is a failure like any other. Only what the caller's own approver
+``sys.exit()`` in it is a failure like any other, and so is an exception that cannot be
+shown. Only what the caller's own approver
 raises comes out, and Ctrl-C (``KeyboardInterrupt``, or what a signal handler raises).
 """
 
@@ -12,11 +13,11 @@ import threading
 from dataclasses import dataclass
 from typing import Any, Callable, Dict, NamedTuple, Optional, Union
 
-from ..errors import error_chain
 from ..messages import ToolCall
 from ..strictjson import mend_text
 from ..tools import InvalidArguments, Tool, ToolError, ToolRegistry, render_output
 from ..tools.output import cut_text
+from ..tools.raised import chain_text, error_text, is_own
 from .isolation import ToolCancelled, ToolCrashed, ToolTimeout, run_isolated
 from .result import ToolOutcome
 
@@ -73,7 +74,7 @@ class Dispatcher:
             tool.check(arguments)
             tool.bind(arguments)
         except (ToolError, ValueError) as error:
-            return self.outcome(call, "invalid-arguments", str(error))
+            return self.outcome(call, "invalid-arguments", error_text(error))
         refusal = self._refusal(call, tool)
         if refusal is not None:
             return self.outcome(call, "refused", refusal)
@@ -87,17 +88,19 @@ class Dispatcher:
         try:
             return self.outcome(call, "ok", self._run(ready))
         except InvalidArguments as error:
-            return self.outcome(call, "invalid-arguments", str(error))
+            return self.outcome(call, "invalid-arguments", error_text(error))
         except ToolError as error:
-            return self.outcome(call, "error", str(error))
+            return self.outcome(call, "error", error_text(error))
         except ToolTimeout as error:
             return self.outcome(call, "timeout", f"{error}; its effects are unknown")
         except ToolCancelled:
             return self.outcome(call, "cancelled", CANCELLED_RUNNING)
         except ToolCrashed as error:
             return self.outcome(call, "failed", str(error))
-        except (Exception, SystemExit) as error:  # a tool may raise anything, and ends only itself
-            return self.outcome(call, "failed", error_chain(error))
+        except BaseException as error:  # a tool may raise anything, and ends only itself
+            if not is_own(error):
+                raise
+            return self.outcome(call, "failed", chain_text(error))
 
     def outcome(self, call: ToolCall, status: str, text: str) -> ToolOutcome:
         """Return an outcome whose text says that it is an error, where it is one."""

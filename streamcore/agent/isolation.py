@@ -3,8 +3,10 @@
 
 In: a tool, checked arguments, a cancel event. Out: the text of its result; nothing else
 comes back. Raised: what the tool raised, as ``ToolError`` or ``ToolCrashed``; else
-``ToolTimeout`` or ``ToolCancelled``. What the tool started and left behind dies with the
-process too, whatever way the call ends. What it prints goes to standard error.
+``ToolTimeout`` or ``ToolCancelled``. What the tool started dies with it, whatever way the
+call ends; but one that left its process group does so for sure on Linux only, and not when
+the tool's process died by itself. There the tool also dies with this process. What it
+prints goes to standard error.
 """
 
 from __future__ import annotations
@@ -63,7 +65,8 @@ def run_isolated(
     request = {
         "target": target_of(tool.run), "name": tool.name, "parameters": thaw(tool.parameters),
         "hints": tool.signature is not None, "arguments": thaw(dict(arguments)),
-        "call_id": call_id, "max_bytes": max_bytes,
+        "call_id": call_id, "max_bytes": max_bytes, "timeout": tool.timeout,
+        "parent": os.getpid(),
     }
     with tempfile.TemporaryDirectory(prefix="tool-") as folder:
         with open(os.path.join(folder, REQUEST), "w", encoding="ascii") as file:

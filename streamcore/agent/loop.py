@@ -17,11 +17,12 @@ from typing import Any, Callable, Generator, Iterable, Mapping, Optional, Sequen
 
 from ..calls import CallConfig
 from ..chunks import StreamChunk
-from ..given import read_messages, read_tools
+from ..given import read_tools
 from ..limits import Limits
-from ..messages import Message, ToolCall
+from ..messages import Message, TextBlock, ToolCall
 from ..runtime import LlmRuntime, RunningCall
 from ..session import Session
+from ..session.records import check_said
 from ..tools import ToolRegistry
 from .dispatch import Dispatcher
 from .gates import AgentLimits
@@ -105,26 +106,31 @@ class Agent:
         Args:
             prompt: what the user says, as text or as a user message; None says nothing
                 and goes on where the conversation stopped, at a user's or a tool's word.
-                A prompt that makes the request larger than its cap is not kept.
+                A prompt whose request cannot be sent, as it is larger than its cap or
+                holds what the provider does not take, is not kept.
         Raises:
-            TypeError, ValueError: for a prompt that is none.
+            TypeError, ValueError: for a prompt that is none, or is empty.
             RuntimeError: when a turn of this agent is under way.
-            KeyboardInterrupt: and what else is no ``Exception``; but ``SystemExit`` of a
-                tool is a failure of the tool.
-            What ``approve``, ``trim``, ``on_chunk`` and ``on_event`` raise.
+            KeyboardInterrupt: and what else is no ``Exception``; but ``SystemExit``,
+                ``GeneratorExit`` and asyncio's ``CancelledError`` of a tool are failures
+                of the tool.
+            What ``approve``, ``trim``, ``on_chunk``, ``on_event`` and a runtime's hooks raise.
         """
-        result: Optional[AgentResult] = None
-        with closing(self._events(self._read(prompt), self._on_chunk is None)) as events:
-            for event in events:
-                result = event.result
-        assert result is not None
-        return result
+        events = self._events(self._read(prompt), self._on_chunk is None)
+        try:
+            return _last_result(events)
+        except RuntimeError as error:
+            raised = _turned(error)
+            if raised is None:
+                raise
+        raise raised
 
     def iter(self, prompt: Prompt) -> Generator[AgentEvent, None, None]:
         """Take one turn, event by event; the last one carries the result.
 
         Leaving early closes the connection and makes the history valid. Arguments and
-        errors are those of ``run``; the callbacks are called too.
+        errors are those of ``run``; the callbacks are called too. A ``StopIteration`` of a
+        callback would read as the end, and comes out as the cause of a ``RuntimeError``.
         """
         return self._events(self._read(prompt), False)
 
@@ -162,10 +168,41 @@ class Agent:
             return None
         if not isinstance(prompt, (str, Message, Mapping)):
             raise TypeError(f"a prompt is text or a message, not {type(prompt).__name__}")
-        said = prompt if isinstance(prompt, Message) else read_messages(prompt)[0]
+        said = _message_of(prompt)
         if said.role != "user" or said.tool_calls or said.tool_results:
             raise ValueError(f"a prompt is what the user says, not a {said.role} message")
+        check_said(said)
+        if all(isinstance(block, TextBlock) and not block.text for block in said.content):
+            raise ValueError("a prompt is not empty; None goes on without one")
         return said
+
+
+def _message_of(prompt: Union[str, Message, Mapping[str, Any]]) -> Message:
+    if isinstance(prompt, str):
+        return Message("user", (TextBlock(prompt),))
+    if isinstance(prompt, Message):
+        return prompt
+    try:
+        return Message.from_dict(prompt)
+    except RecursionError:
+        raise ValueError("a prompt is nested too deeply, or holds itself") from None
+
+
+def _last_result(events: Generator[AgentEvent, None, None]) -> AgentResult:
+    result: Optional[AgentResult] = None
+    with closing(events):
+        for event in events:
+            result = event.result
+    assert result is not None
+    return result
+
+
+def _turned(error: RuntimeError) -> Optional[StopIteration]:
+    """Return the caller's ``StopIteration`` that a generator has made this error of (PEP 479)."""
+    cause = error.__cause__
+    if isinstance(cause, StopIteration) and str(error) == "generator raised StopIteration":
+        return cause
+    return None
 
 
 def _model_of(given: Any, config: Optional[CallConfig]) -> Tuple[Start, CallConfig]:

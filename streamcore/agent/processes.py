@@ -2,9 +2,10 @@
 """Ending a process together with everything it started.
 
 In: a process that leads a session of its own. Out: it is gone and waited for, with its
-process group, and on Linux also those of its descendants that left the group. A process
-that has left the group and lost its parent escapes. On Windows ``taskkill /T`` takes the
-tree, as far as parents are still there.
+process group, and on Linux also those of its descendants that left the group, if the
+process was still alive: once it has ended, or elsewhere, those escape. ``kill_below`` is
+for the process itself, before it ends. Ctrl-C is held back until all is done. On Windows
+``taskkill /T`` takes the tree, as far as parents are still there.
 """
 
 from __future__ import annotations
@@ -13,7 +14,11 @@ import os
 import signal
 import subprocess
 import sys
-from typing import Callable, Dict, List
+import time
+from typing import Callable, Dict, List, Optional
+
+_ROUNDS, _PAUSE = 50, 0.001  # looks for what is left, and seconds between them
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36  # linux/prctl.h
 
 
 def has_ended(process: subprocess.Popen[bytes]) -> bool:
@@ -29,23 +34,100 @@ def has_ended(process: subprocess.Popen[bytes]) -> bool:
 
 
 def kill_tree(process: subprocess.Popen[bytes]) -> None:
-    """End the process and what is left of what it started, and wait for it."""
+    """End the process and what is left of what it started, and wait for it.
+
+    Raises:
+        KeyboardInterrupt: the first that came meanwhile, once all is done.
+    """
+    interrupt: Optional[KeyboardInterrupt] = None
+    strays: List[int] = []  # outside the group; kept, as they are found while parents live
+    ended = False
+    while not ended:
+        try:
+            _end(process, strays)
+            ended = True
+        except KeyboardInterrupt as error:
+            interrupt = interrupt or error
+    if interrupt is not None:
+        raise interrupt
+
+
+def kill_below() -> None:
+    """End what this process has started, as far as ``adopt_strays`` lets it know of them."""
+    for _ in range(_ROUNDS):
+        below = _descendants(os.getpid())
+        if not below:
+            return
+        for pid in below:
+            _kill(os.kill, pid)
+        time.sleep(_PAUSE)
+        _fetch_ended()
+
+
+def end_with_parent(parent: int) -> None:
+    """Let this process be killed when process ``parent``, which started it, dies.
+
+    Linux only; elsewhere nothing is done. What this process has started is not killed then.
+    """
+    if _prctl(_PR_SET_PDEATHSIG, getattr(signal, "SIGKILL", 0)):
+        try:
+            os.kill(parent, 0)
+        except ProcessLookupError:  # it died before it was asked for
+            os._exit(1)
+        except OSError:
+            pass
+
+
+def adopt_strays() -> None:
+    """Make this process the parent of those below it that lose theirs; Linux only."""
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def _prctl(option: int, value: int) -> bool:
+    if not sys.platform.startswith("linux"):
+        return False
+    try:
+        import ctypes  # some builds of Python have none
+
+        given = [ctypes.c_ulong(number) for number in (value, 0, 0, 0)]
+        return bool(ctypes.CDLL(None).prctl(option, *given) == 0)
+    except (ImportError, OSError, AttributeError):
+        return False
+
+
+def _fetch_ended() -> None:
+    """Wait for children that were killed, so that they are not found again."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except OSError:  # there are no more
+        pass
+
+
+def _end(process: subprocess.Popen[bytes], strays: List[int]) -> None:
     if sys.platform == "win32":
         if process.poll() is None:
             tree: List[str] = ["taskkill", "/T", "/F", "/PID", str(process.pid)]
             subprocess.run(tree, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             process.kill()
     else:
-        strays = _descendants(process.pid)
-        _kill(os.killpg, process.pid)
-        for pid in strays:
-            _kill(os.kill, pid)
+        if process.returncode is None and not has_ended(process):
+            _signal_group(process.pid, "SIGSTOP")  # what is stopped starts nothing more
+        strays += _descendants(process.pid)
+        _signal_group(process.pid, "SIGKILL")
+        while strays:
+            _kill(os.kill, strays[-1])
+            strays.pop()
     process.wait()
 
 
-def _kill(send: Callable[[int, int], None], pid: int) -> None:
+def _signal_group(pid: int, name: str) -> None:
+    _kill(os.killpg, pid, name)
+
+
+def _kill(send: Callable[[int, int], None], pid: int, name: str = "SIGKILL") -> None:
     try:
-        send(pid, getattr(signal, "SIGKILL"))  # Windows has none, and never comes here
+        send(pid, getattr(signal, name))  # Windows has none, and never comes here
     except (ProcessLookupError, PermissionError):
         pass  # nobody is left; macOS says so with "not permitted"
 

@@ -23,7 +23,7 @@ REASONS: Dict[str, str] = {
     "empty-response": "the model answered nothing (EMPTY_RESPONSE)",
     "content-filter": "the provider's filter ended the answer (CONTENT_FILTER)",
     "cancelled": "the caller's cancel event was set",
-    "error": "a call of the model failed; the failure's code says how",
+    "error": "a call of the model, or the log, failed; the failure's code says how",
     "max-calls-per-step": "one answer asked for more tool calls than the limit; none was run",
     "max-calls": "the run would pass its limit of tool calls; the last answer's were not run",
     "max-steps": "the run has had its number of answers; the last one's calls were not run",

@@ -11,7 +11,7 @@ from __future__ import annotations
 from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import (
-    Any, Callable, Dict, Generator, List, Optional, Protocol, Sequence, Tuple, TypeVar,
+    Any, Callable, Dict, Generator, Iterator, List, Optional, Protocol, Sequence, Tuple, TypeVar,
 )
 
 from ..assembler import MessageAssembler
@@ -39,6 +39,9 @@ _CODES = {
     "ABORTED": "cancelled", "EMPTY_RESPONSE": "empty-response", "CONTENT_FILTER": "content-filter",
 }
 """Codes that end a turn with a reason of their own; any other is ``error``."""
+
+
+_CLOSED = "the transport is closed"  # what is raised by a transport whose client was closed
 
 
 class Start(Protocol):
@@ -123,12 +126,13 @@ class Turn:
             messages, stop = self._history(said)
             if stop is not None:
                 return stop
-            if said is not None:  # a prompt too large to be sent would spoil every later turn
+            call = self._start(messages)
+            if said is not None:  # a prompt that cannot be sent would spoil every later turn
                 self._session.user_message(said)
                 said = None
             self._step += 1
             yield AgentEvent("step-start", self._step)
-            message = yield from self._answer(messages)
+            message = yield from self._answer(call)
             yield AgentEvent("message", self._step, message=message)
             if message.finish == "max-tokens" or not message.tool_calls:
                 return Stop("max-tokens" if message.finish == "max-tokens" else "stop")
@@ -162,17 +166,25 @@ class Turn:
         provider = model.config.provider
         return context_bytes(CONTEXT_DIALECT, messages, model.tools, model.system, provider)
 
-    def _answer(self, messages: Sequence[Message]) -> Events[AssistantMessage]:
-        """Ask the model once, and return its whole message.
+    def _start(self, messages: Sequence[Message]) -> RunningCall:
+        """Start a call of the model: all is checked that can be here, and nothing sent yet.
+
+        Raises:
+            LlmError: what is wrong locally.
+        """
+        model = self._model
+        context = CallContext(self._dispatcher.cancel, model.limits)
+        request = LlmRequest(model.config, tuple(messages), model.system, model.tools, context)
+        return model.start(request, session=self._session, turn=False, hold=model.hold)
+
+    def _answer(self, call: RunningCall) -> Events[AssistantMessage]:
+        """Let the model answer, and return its whole message.
 
         Raises:
             LlmError: when there is none.
         """
-        model, assembler = self._model, MessageAssembler()
-        context = CallContext(self._dispatcher.cancel, model.limits)
-        request = LlmRequest(model.config, tuple(messages), model.system, model.tools, context)
-        call = model.start(request, session=self._session, turn=False, hold=model.hold)
-        with closing(call.chunks()) as chunks:
+        assembler = MessageAssembler()
+        with closing(_unless_closed(call.chunks())) as chunks:
             for chunk in chunks:
                 assembler.push(chunk)
                 if chunk.__class__ is Finish:
@@ -211,7 +223,10 @@ class Turn:
         if not isinstance(ready, Ready):
             return ready
         yield AgentEvent("tool-start", self._step, call=call)
-        self._session.tool_start(call)
+        try:
+            self._session.tool_start(call)
+        except ValueError as error:
+            raise _meddled(error) from error
         self._running = call.id
         return self._dispatcher.run(ready)
 
@@ -222,11 +237,21 @@ class Turn:
         return self._dispatcher.outcome(call, "not-executed", f"{NOT_EXECUTED}: {why}")
 
     def _record(self, outcome: ToolOutcome) -> None:
-        call = outcome.call
-        self._session.tool_result(call.id, outcome.content, is_error=outcome.is_error)
+        fault = self._keep(outcome)
+        if fault is not None:
+            raise _meddled(fault) from fault
+
+    def _keep(self, outcome: ToolOutcome) -> Optional[ValueError]:
+        """Record an outcome; return why that is refused, as where there is a result already."""
+        call, fault = outcome.call, None
+        try:
+            self._session.tool_result(call.id, outcome.content, is_error=outcome.is_error)
+        except ValueError as error:
+            fault = error
         self._running = ""
         self._open.pop(call.id, None)
         self._outcomes.append(outcome)
+        return fault
 
     def _judge(self, outcome: ToolOutcome) -> Optional[Stop]:
         """Say whether the loop goes on after this outcome."""
@@ -259,7 +284,8 @@ class Turn:
                 running = call.id == self._running
                 text = INTERRUPTED if running else f"{NOT_EXECUTED}: the turn was broken off"
                 status = "interrupted" if running else "not-executed"
-                self._answer_open(self._dispatcher.outcome(call, status, text))
+                # A refusal is passed over: it was recorded when the interruption came.
+                self._keep(self._dispatcher.outcome(call, status, text))
             self._session.turn_end(stop.reason, stop.failure)
         except LlmError as error:
             # SESSION: the log cannot be written. It is the result of a turn that had no other
@@ -268,12 +294,6 @@ class Turn:
             if self._stop is not None and self._stop.failure is None:
                 self._stop = replace(self._stop, reason="error", failure=error.failure)
 
-    def _answer_open(self, outcome: ToolOutcome) -> None:
-        try:
-            self._record(outcome)
-        except ValueError:  # it was recorded when the interruption came
-            self._open.pop(outcome.call.id, None)
-
     def _result(self) -> AgentResult:
         stop = self._stop
         assert stop is not None
@@ -281,3 +301,18 @@ class Turn:
             stop.reason, self._message, tuple(self._session.derive_messages()), self._usage,
             self._steps, tuple(self._outcomes), stop.failure, stop.partial,
         )
+
+
+def _unless_closed(chunks: Iterator[_Given]) -> Generator[_Given, None, None]:
+    """Yield the chunks; tell of a client that was closed, by a tool say, as of a failed call."""
+    try:
+        yield from chunks
+    except RuntimeError as error:
+        if str(error) != _CLOSED:  # a bug of middleware stays one
+            raise
+        raise LlmError(f"no call can be made: {_CLOSED}", "TRANSPORT", False) from error
+
+
+def _meddled(fault: ValueError) -> LlmError:
+    """Return the error of a turn in which a tool, say, wrote to the session itself."""
+    return LlmError(f"something else wrote to the session during this turn: {fault}", "SESSION")

@@ -203,12 +203,18 @@ def _latin1(value: Any, where: str) -> str:
     return str(value)
 
 
+def _header_name(value: str, where: str) -> str:
+    if any(character in "\r\n\0" for character in _latin1(value, where)):
+        checks.refuse(where, "a line end or a NUL in the name of a header; raw_head carries them")
+    return value
+
+
 def _headers(value: Any, where: str) -> Dict[str, HeaderValues]:
     headers: Dict[str, HeaderValues] = {}
     for name, item in checks.mapping(value, where).items():
         items = item if isinstance(item, (list, tuple)) else [item]
-        place = f"{where}.{name}"
-        headers[_latin1(name, place)] = None if item is None else tuple(
+        place = f"{where}.{name if name.isprintable() else ascii(name)}"
+        headers[_header_name(name, place)] = None if item is None else tuple(
             _latin1(str(one) if isinstance(one, int) else one, place) for one in items)
     return headers
 
@@ -230,7 +236,15 @@ def _when(value: Any, where: str) -> Dict[str, str]:
     checks.known_keys(checks.mapping(value, where), where, ("path", "contains"))
     if not value:
         checks.refuse(where, "path or contains is wanted")
-    return {key: checks.text(item, f"{where}.{key}") for key, item in value.items()}
+    return {key: _sendable(item, f"{where}.{key}") for key, item in value.items()}
+
+
+def _sendable(value: Any, where: str) -> str:
+    try:
+        checks.text(value, where).encode("utf-8")
+    except UnicodeEncodeError:
+        checks.refuse(where, "a surrogate half stands alone in it, and in no request")
+    return str(value)
 
 
 def _optional_seconds(value: Any, where: str) -> Optional[float]:

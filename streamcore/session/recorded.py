@@ -3,11 +3,12 @@
 
 In: the events of a session, and the number of one. Out: the pieces a request
 was made of (``RecordedRequest``), or the chunk stream of an answer. Refused with
-``ValueError``: a number of an event that has no such thing.
+``ValueError``: a number of an event that has no such thing, and an event that is damaged.
 """
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Iterator, List, Optional, Sequence, Tuple
 
@@ -15,7 +16,7 @@ from ..calls import CallConfig, LlmRequest
 from ..chunks import StreamChunk, chunk_from_dict
 from ..dialects import write_body
 from ..dialects.options import DialectOptions
-from ..frozen import FrozenDict, FrozenList
+from ..frozen import FrozenDict
 from ..messages import Message
 from .history import History, read_entry
 from .lines import ASSISTANT, CHUNK, CONTEXT, HEADER, Event, encode_value
@@ -95,7 +96,7 @@ def request_at(events: Sequence[Event], notes: Sequence[int], seq: int) -> Recor
         notes: numbers of all events that are no chunks, ascending.
         seq: number of a ``request/context``, or of any event after it.
     Raises:
-        ValueError: when no request was recorded before ``seq``.
+        ValueError: when no request was recorded before ``seq``, or not whole.
     """
     header: Optional[Event] = None
     found: Optional[Tuple[Event, Event]] = None
@@ -109,7 +110,9 @@ def request_at(events: Sequence[Event], notes: Sequence[int], seq: int) -> Recor
             found = header, event
     if found is None:
         raise ValueError(f"no request is recorded before event {seq}")
-    return _request(*found, _history(events, notes, found[1].seq))
+    derived = _history(events, notes, found[1].seq)
+    with _reading(f"the request of event {found[1].seq}"):
+        return _request(*found, derived)
 
 
 def _history(events: Sequence[Event], notes: Sequence[int], before: int) -> List[Message]:
@@ -142,27 +145,44 @@ def rebuild_body(sent: RecordedRequest) -> bytes:
     facts = sent.facts
     if "dialect" not in facts or "options" not in facts:
         raise ValueError("the log does not say how the body of this request was written")
-    config = CallConfig.from_dict(sent.config)
-    request = LlmRequest(config, sent.messages, sent.system, sent.tools)
-    options = DialectOptions(**facts["options"])
-    return write_body(facts["dialect"], request, options, facts.get("effort_fields"))
+    with _reading("the request"):
+        config = CallConfig.from_dict(sent.config)
+        request = LlmRequest(config, sent.messages, sent.system, sent.tools)
+        options = DialectOptions(**facts["options"])
+        return write_body(facts["dialect"], request, options, facts.get("effort_fields"))
 
 
 def replay(events: Sequence[Event], seq: int) -> Iterator[StreamChunk]:
     """Return the chunk stream of the answer that event ``seq`` holds.
 
     Raises:
-        ValueError: at once, when event ``seq`` is no ``assistant/message``.
+        ValueError: at once, when event ``seq`` is no ``assistant/message`` or does not
+            name its chunks; while iterating, for a chunk that is damaged.
     """
     event = events[seq]
     if event.type != ASSISTANT:
         raise ValueError(f"event {seq} is a {event.type}, not an {ASSISTANT}")
-    return _chunks(events, event.data["source_seqs"])
+    seqs = event.data.get("source_seqs")
+    if not isinstance(seqs, list) or not all(type(number) is int for number in seqs):
+        raise ValueError(f"event {seq} is damaged: source_seqs are the numbers of its chunks")
+    return _chunks(events, seqs)
 
 
-def _chunks(events: Sequence[Event], seqs: FrozenList) -> Iterator[StreamChunk]:
+def _chunks(events: Sequence[Event], seqs: List[int]) -> Iterator[StreamChunk]:
     for seq in seqs:
-        event = events[seq]
-        if event.type != CHUNK:
-            raise ValueError(f"event {seq} is a {event.type}, not an {CHUNK}")
-        yield chunk_from_dict(event.data)
+        with _reading(f"event {seq}"):
+            event = events[seq]
+            if event.type != CHUNK:
+                raise ValueError(f"event {seq} is a {event.type}, not an {CHUNK}")
+            chunk = chunk_from_dict(event.data)
+        yield chunk
+
+
+@contextmanager
+def _reading(what: str) -> Iterator[None]:
+    """Tell of an event whose line was good JSON and not what its type has."""
+    try:
+        yield
+    except (KeyError, IndexError, TypeError, AttributeError) as exc:
+        text = f"{what} is damaged: {type(exc).__name__}: {exc}"
+        raise ValueError(text) from exc

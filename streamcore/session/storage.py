@@ -13,6 +13,7 @@ import os
 import stat
 import sys
 from array import array
+from contextlib import suppress
 from typing import Any, Callable, Iterator, List, NoReturn, Optional
 
 from ..errors import LlmError
@@ -79,6 +80,10 @@ class LogFile:
         except OSError as exc:
             self._release()
             raise self._error("cannot be opened", exc) from exc
+        except ValueError as exc:  # a path no system has: a NUL in it, or half a character
+            self._release()
+            text = f"the session {ascii(self.path)} cannot be opened: {exc}"
+            raise LlmError(text, "SESSION") from exc
         except LlmError:
             self._release()
             raise
@@ -209,11 +214,13 @@ class LogFile:
             self._fault = self._fault or "is closed"
 
     def _release(self) -> None:
-        # Closing alone gives the lock back once no process has the handle. Unlocking
-        # would take it from the parent when a forked child closes.
         fd, self._fd = self._fd, -1
         if fd >= 0:
-            os.close(fd)
+            try:
+                if os.getpid() == self._owner:
+                    _unlock(fd)
+            finally:
+                os.close(fd)
 
     def _blocks(self) -> Iterator[bytes]:
         start = 0
@@ -261,6 +268,17 @@ def _lock(fd: int, path: str) -> None:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except (BlockingIOError, PermissionError):
         raise LlmError(f"the session {path} is being written by another", "SESSION") from None
+
+
+def _unlock(fd: int) -> None:
+    """Give the lock back, although a forked child may still have the handle.
+
+    Closing alone would leave it held until the child ends. Only the owner may: a child
+    that unlocked would take the lock from its parent.
+    """
+    if sys.platform != "win32":
+        with suppress(OSError):  # some network file systems refuse; closing does it then
+            fcntl.flock(fd, fcntl.LOCK_UN)
 
 
 def _read_at(fd: int, start: int, count: int) -> bytes:

@@ -4,7 +4,8 @@
 ``tool``: a function becomes a ``Tool``, whose arguments are checked before it runs;
 ``registry``: tools by name; ``importable``: which of them another process can find.
 ``signature``, ``docstring``: hints and text become a schema. ``schema``: arguments are
-checked against it. ``output``: what a tool gave becomes text of bounded size.
+checked against it. ``output``: what a tool gave becomes text of bounded size;
+``raised``: what it raised, whose that is and in words.
 Nothing here does I/O; running tools in processes of their own is the agent's part.
 """
 

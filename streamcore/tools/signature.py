@@ -5,7 +5,8 @@ In: a function with type hints. Out: an object schema, and a ``convert`` that ma
 checked arguments what the hints say: str, int, float, bool, list, dict, Optional and
 Union, Literal, Enum, dataclass, None, Any, ``Annotated[T, "words about it"]``, nested as
 they like; defaults make a parameter optional. Refused with ``TypeError``: other hints,
-``*args``, ``**kwargs``, positional-only parameters, a dataclass that contains itself.
+``*args``, ``**kwargs``, positional-only parameters, a dataclass that contains itself or
+needs what is no field.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ _SCALARS: Dict[Any, Tuple[str, Optional[Convert]]] = {
     bool: ("boolean", None),
     type(None): ("null", None),
 }
+_UNREADABLE = (NameError, AttributeError, TypeError, ValueError, SyntaxError, RecursionError)
+"""What reading hints raises: they are any text, and any value."""
 _LISTS = (list, collections.abc.Sequence)
 _DICTS = (dict, collections.abc.Mapping)
 _UNIONS = (Union, getattr(types, "UnionType", Union))  # X | Y has a type of its own since 3.10
@@ -103,8 +106,16 @@ def _parameters(function: Callable[..., Any], about: Mapping[str, str]) -> Itera
             continue
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
             raise TypeError(f"{name}: a tool is called with named arguments only")
-        shape = _with_default(_shape(hints.get(name, Any), name, ()), parameter.default)
+        shape = _parameter_shape(hints.get(name, Any), name, parameter.default)
         yield Member(name, shape.described(about.get(name)), parameter.default is parameter.empty)
+
+
+def _parameter_shape(hint: Any, name: str, default: Any) -> Shape:
+    try:
+        return _with_default(_shape(hint, name, ()), default)
+    except RecursionError:
+        text = f"{name}: its hint or its default is nested too deeply, or holds itself"
+        raise TypeError(text) from None
 
 
 def _object(members: Iterable[Member]) -> Signature:
@@ -138,9 +149,24 @@ def _hints(function: Any) -> Dict[str, Any]:
     target = function if inspect.isroutine(function) else type(function).__call__
     try:
         return typing.get_type_hints(target, include_extras=True)
-    except (NameError, AttributeError, TypeError) as exc:
+    except _UNREADABLE as exc:
         name = getattr(function, "__name__", function)
-        raise TypeError(f"the type hints of {name} cannot be read: {exc}") from None
+        where = _unreadable(target)
+        text = f"{where}the type hints of {name} cannot be read: {exc}"
+        raise TypeError(text) from None
+
+
+def _unreadable(target: Any) -> str:
+    """Return the first parameter whose hint cannot be read, for the front of a sentence."""
+    names = getattr(target, "__globals__", {})
+    for name, hint in getattr(target, "__annotations__", {}).items():
+        try:
+            one: Any = types.SimpleNamespace(__annotations__={name: hint})
+            typing.get_type_hints(one, names, include_extras=True)
+            Optional[hint]  # what older Pythons make of it where None is the default
+        except _UNREADABLE:
+            return f"{name}: "
+    return ""
 
 
 def _with_default(shape: Shape, default: Any) -> Shape:
@@ -178,7 +204,7 @@ def _shape(hint: Any, where: str, inside: Tuple[Any, ...]) -> Shape:
 
 
 def _plain_shape(hint: Any, where: str, inside: Tuple[Any, ...]) -> Shape:
-    if hint in _SCALARS:
+    if _is_scalar(hint):
         word, convert = _SCALARS[hint]
         return Shape({"type": word}, convert)
     if isinstance(hint, type) and issubclass(hint, Enum):
@@ -191,6 +217,13 @@ def _plain_shape(hint: Any, where: str, inside: Tuple[Any, ...]) -> Shape:
     raise TypeError(
         f"{where}: there is no schema for the hint {hint!r}; give Tool() parameters of your own"
     )
+
+
+def _is_scalar(hint: Any) -> bool:
+    try:
+        return hint in _SCALARS
+    except TypeError:  # [int], say, has no hash
+        return False
 
 
 _NULL = Shape({"type": "null"})
@@ -252,6 +285,7 @@ def _dataclass(hint: Any, where: str, inside: Tuple[Any, ...]) -> Shape:
 
 def _fields(hint: Any, where: str, inside: Tuple[Any, ...]) -> Iterator[Member]:
     hints = _hints_of_class(hint, where)
+    _check_made_of_fields(hint, where)
     for item in dataclasses.fields(hint):
         if not item.init:
             continue
@@ -262,8 +296,17 @@ def _fields(hint: Any, where: str, inside: Tuple[Any, ...]) -> Iterator[Member]:
         yield Member(item.name, shape, required)
 
 
+def _check_made_of_fields(hint: Any, where: str) -> None:
+    """Refuse a dataclass that wants more than its fields: an InitVar, say."""
+    known = {item.name for item in dataclasses.fields(hint) if item.init}
+    for name, parameter in parameters_of(hint).items():
+        named = parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
+        if named and parameter.default is parameter.empty and name not in known:
+            raise TypeError(f"{where}: {hint.__name__} needs {name}, which is no field of it")
+
+
 def _hints_of_class(hint: Any, where: str) -> Dict[str, Any]:
     try:
         return typing.get_type_hints(hint, include_extras=True)
-    except (NameError, AttributeError, TypeError) as exc:
+    except _UNREADABLE as exc:
         raise TypeError(f"{where}: the hints of {hint.__name__} cannot be read: {exc}") from None

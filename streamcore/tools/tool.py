@@ -19,6 +19,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Union, overload
 from ..frozen import freeze, thaw
 from .docstring import read_docstring
 from .importable import check_reachable, target_of
+from .raised import error_text, is_own
 from .schema import argument_faults, check_schema
 from .signature import INJECTED, Signature, parameters_of, read_signature
 
@@ -31,8 +32,9 @@ class ToolError(Exception):
     """A tool could not do what it was asked, and the model may try something else.
 
     The message goes back to the model as it is. Any other exception, ``SystemExit`` too,
-    means that the state the tool has left is unknown, and stops the agent's loop. Only
-    ``KeyboardInterrupt`` and what else is no ``Exception`` ends the turn itself.
+    means that the state the tool has left is unknown, and stops the agent's loop. So do
+    ``GeneratorExit`` and asyncio's ``CancelledError``. ``KeyboardInterrupt``, and what else
+    is no ``Exception``, as a signal handler may raise it, ends the turn itself.
     """
 
 
@@ -153,8 +155,10 @@ class Tool:
                 values = self.signature.convert(values)
             extra = dict.fromkeys(self.injected)
             _bind(self.run, {**values, **extra})
-        except (Exception, SystemExit) as exc:  # a dataclass may refuse its values in any way
-            raise InvalidArguments(f"invalid arguments: {exc}") from exc
+        except BaseException as exc:  # a dataclass may refuse its values in any way
+            if not is_own(exc):
+                raise
+            raise InvalidArguments(f"invalid arguments: {error_text(exc)}") from exc
         return values
 
     def invoke(
@@ -265,8 +269,10 @@ def _check_timeout(timeout: Any, isolate: bool) -> None:
 def _other_faults(validate: Validate, arguments: Dict[str, Any]) -> List[str]:
     try:
         words = validate(arguments)
-    except (Exception, SystemExit) as exc:  # checkers share no class; whatever one raises refuses
-        return [str(exc) or type(exc).__name__]
+    except BaseException as exc:  # checkers share no class; whatever one raises refuses
+        if not is_own(exc):
+            raise
+        return [error_text(exc)]
     return [words] if isinstance(words, str) and words else []
 
 
