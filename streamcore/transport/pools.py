@@ -5,7 +5,8 @@ In: a prepared request and the ``Watch`` that is active in this thread.
 Out: a ``requests.Response``; when it came over a socket of ours, the watch
 holds the http.client response and its file, and the body is read from there.
 The hooks are public ones, ``pool_classes_by_scheme``, ``ConnectionCls``, ``QueueCls``,
-``response_class``; two that are not only tighten bounds, which hold without them. Importing this module imports requests: do it lazily.
+``response_class``; two that are not only tighten bounds, which hold without them.
+Importing this module imports requests: do it lazily.
 """
 
 from __future__ import annotations
