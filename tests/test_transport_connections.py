@@ -20,6 +20,7 @@ from rawserver import (
 )
 
 from streamcore.clock import WaitBudget
+from streamcore.limits import resolve_limits
 from streamcore.loopback import LoopbackServer
 from streamcore.transport import Transport
 from streamcore.transport.watch import Watch
@@ -333,3 +334,29 @@ def test_signal_handler_may_call_in_the_middle_of_a_call(transport: Transport) -
         first = next(pieces)
         assert read_all(post(transport, server.base_url)) == (b"ab", None)
         assert first + b"".join(pieces) == b"ab"
+
+
+def test_environment_that_changes_between_calls_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was merged for an address is remembered only while the environment is the same."""
+    from streamcore.transport.sending import Sender
+
+    sender = Sender(None, {"proxies": None, "verify": None, "cert": None}, True, 1)
+
+    def merged(url: str) -> Any:
+        watch = Watch("h:80", resolve_limits(), None, WaitBudget(None))
+        return sender._merged_again(url, watch), watch.target
+
+    for name in ("http_proxy", "HTTP_PROXY", "no_proxy", "NO_PROXY", "REQUESTS_CA_BUNDLE",
+                 "CURL_CA_BUNDLE", "all_proxy", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    assert not merged("http://h/x")[0]["proxies"].get("http")
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    settings, target = merged("http://h/x")
+    assert settings["proxies"]["http"] == "http://127.0.0.1:9" and "127.0.0.1:9" in target
+    settings["proxies"].clear()  # the caller's copy
+    assert merged("http://h/x") == merged("http://h/x")
+    assert merged("http://h/x")[0]["proxies"]["http"] == "http://127.0.0.1:9"
+    monkeypatch.setenv("no_proxy", "h")
+    assert not merged("http://h/x")[0]["proxies"].get("http")
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", "/ca.pem")
+    assert merged("http://h/x")[0]["verify"] == "/ca.pem"

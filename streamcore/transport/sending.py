@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import math
 import os
-from typing import Any, Callable, Dict, Mapping, Optional
+import sys
+from typing import Any, Callable, Dict, Mapping, Optional, Tuple
 
 import requests
 import requests.adapters
@@ -23,6 +24,14 @@ from . import faults
 from .answer import Answer
 from .pools import WatchedAdapter, active
 from .watch import LONGEST_WAIT, Watch
+
+
+_PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
+# What requests and urllib.request read on this kind of system.
+_ENVIRONMENT = (
+    *_PROXIES, *(name.upper() for name in _PROXIES),
+    "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "REQUEST_METHOD",
+)
 
 
 class _NoAuth(requests.auth.AuthBase):
@@ -50,6 +59,8 @@ class Sender:
         pool_size: int,
     ) -> None:
         self._session = session or requests.Session()
+        self._remembers = session is None and sys.platform not in ("darwin", "win32")
+        self._remembered: Tuple[Any, Dict[str, Any], str] = (None, {}, "")
         if session is None:
             self._session.trust_env = trust_env
         self._settings = settings
@@ -125,7 +136,7 @@ class Sender:
                 auth=self._auth(url, headers),
             )
         )
-        settings = self._merged(prepared.url or url, watch)
+        settings = self._merged_again(prepared.url or url, watch)
         if type(session.get_adapter(prepared.url or url)) is requests.adapters.HTTPAdapter:
             with active(watch):
                 return self._adapter().send(prepared, **settings)
@@ -151,6 +162,24 @@ class Sender:
             return None  # the session's own is then used
         user, password = get_auth_from_url(url)
         return (user, password) if user or password else _NoAuth()
+
+    def _merged_again(self, url: str, watch: Watch) -> Dict[str, Any]:
+        """Return what ``_merged`` does, remembered while address and environment are the same.
+
+        requests looks through the whole environment twice a call, a fifth of all that a
+        small call costs. A caller's session may change under us, and other systems keep
+        proxies elsewhere too: there nothing is remembered.
+        """
+        if not self._remembers:
+            return self._merged(url, watch)
+        key = (url, *[os.environ.get(name) for name in _ENVIRONMENT])
+        known, settings, target = self._remembered
+        if known != key:
+            settings = self._merged(url, watch)
+            target = watch.target
+            self._remembered = (key, settings, target)
+        watch.target = target
+        return {**settings, "proxies": dict(settings["proxies"])}
 
     def _merged(self, url: str, watch: Watch) -> Dict[str, Any]:
         """Merge what was given, what the session has and the environment, in this order.
