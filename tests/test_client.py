@@ -410,7 +410,7 @@ def test_abandoned_stream_in_a_cycle_closes_its_socket(serve: Any, connect: Any)
     server, chance, before = serve(SLOW), random.Random(3), gc.get_threshold()
     client = connect(server)
     try:
-        for _ in range(20):
+        for _ in range(10):
             gc.set_threshold(chance.randint(5, 700), chance.randint(1, 10), 10)
             stream = client.stream("hi")
             next(stream)

@@ -310,10 +310,10 @@ def test_harmed_stream_gives_chunks_or_an_error_and_no_call_of_its_own_making(bo
 
 @pytest.mark.long
 def test_harmed_streams_with_calls_many_times_over() -> None:
-    """Streams with tool calls, each with a hundred harms more."""
+    """Streams with tool calls, each with forty harms more."""
     for body in BODIES:
         if b"tool_calls" in body[1] and len(body[1]) < 20_000:
-            try_harms(body, 60, "long")
+            try_harms(body, 40, "long")
 
 
 @pytest.mark.parametrize("body, calls", [
