@@ -869,3 +869,4 @@ def test_file_that_is_none_is_wrong_usage(argv: List[str]) -> None:
     """An empty name is not "not given", and a device without end is not read for ever."""
     done = run(*argv)
     assert done.code == 2 and argv[2] in done.err
+    assert "/dev/zero" not in argv or "larger than 16 MiB" in done.err

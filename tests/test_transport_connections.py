@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import socket
+import sys
 import threading
 import time
 from typing import Any, Dict, Iterator, List
@@ -360,3 +361,32 @@ def test_environment_that_changes_between_calls_is_seen(monkeypatch: pytest.Monk
     assert not merged("http://h/x")[0]["proxies"].get("http")
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", "/ca.pem")
     assert merged("http://h/x")[0]["verify"] == "/ca.pem"
+
+
+def test_interrupted_pool_queue_goes_on() -> None:
+    """Ctrl-C at any step of keeping or taking a connection leaves nothing locked."""
+    from streamcore.transport.pools import PoolQueue
+
+    for step in range(1, 40):
+        pool, left = PoolQueue(2), step
+
+        def interrupt(*_: Any) -> Any:
+            nonlocal left
+            left -= 1
+            if left == 0:
+                raise KeyboardInterrupt
+            return interrupt
+
+        before = sys.gettrace()
+        sys.settrace(interrupt)
+        try:
+            pool.put(None)
+            pool.get()
+        except KeyboardInterrupt:
+            pass
+        finally:
+            sys.settrace(before)
+        later = threading.Thread(target=lambda: (pool.put(None), pool.get()), daemon=True)
+        later.start()
+        later.join(5)
+        assert not later.is_alive(), step
