@@ -10,7 +10,7 @@ Python itself refuses, nesting beyond ``MAX_DEPTH``. Nothing is repaired (RFC 82
 from __future__ import annotations
 
 import json
-from typing import Any, Dict, List, NoReturn, Tuple
+from typing import Any, Callable, Dict, List, NoReturn, Tuple
 
 MAX_DEPTH = 200
 """Nesting accepted; what each Python's parser takes differs, and what walks the value
@@ -97,4 +97,8 @@ def _unique(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:
 
 
 DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+read_value: Callable[[str, int], Tuple[Any, int]] = DECODER.scan_once  # type: ignore[attr-defined]
+"""Returns the value that begins at a place of a text, and where it ends.
+
+``raw_decode`` without its call on the way, 0.1 µs; ``StopIteration`` where no value begins."""
 _UNIQUE_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=_unique)

@@ -17,8 +17,8 @@ from streamcore.toolcalls import ToolCallAssembler
 class LongWay(CallReader):
     """A reader without the short way."""
 
-    def _continues(self, fragment: Dict[str, Any]) -> Any:
-        return None, ""
+    def more(self, index: int, text: Any) -> Any:
+        return None
 
 
 def read(kind: type, deltas: List[Any], **limits: int) -> List[Any]:

@@ -11,9 +11,12 @@ import socket
 import sys
 import threading
 import time
+import zlib
+from contextlib import closing
 from typing import Any, Dict, Iterator, List
 
 import pytest
+import requests
 from proxy import Proxy
 from rawserver import (
     CA, HEAD, SERVER_FILES, RawServer, answering, limits, outcome, post, read_all, read_request,
@@ -345,7 +348,8 @@ def test_environment_that_changes_between_calls_is_seen(monkeypatch: pytest.Monk
 
     def merged(url: str) -> Any:
         watch = Watch("h:80", resolve_limits(), None, WaitBudget(None))
-        return sender._merged_again(url, watch), watch.target
+        plan = sender._planned(url, {}, b"", watch)
+        return plan.settings, plan.target
 
     for name in ("http_proxy", "HTTP_PROXY", "no_proxy", "NO_PROXY", "REQUESTS_CA_BUNDLE",
                  "CURL_CA_BUNDLE", "all_proxy", "ALL_PROXY"):
@@ -354,13 +358,44 @@ def test_environment_that_changes_between_calls_is_seen(monkeypatch: pytest.Monk
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
     settings, target = merged("http://h/x")
     assert settings["proxies"]["http"] == "http://127.0.0.1:9" and "127.0.0.1:9" in target
-    settings["proxies"].clear()  # the caller's copy
-    assert merged("http://h/x") == merged("http://h/x")
-    assert merged("http://h/x")[0]["proxies"]["http"] == "http://127.0.0.1:9"
+    assert merged("http://h/x")[0] is settings  # remembered
     monkeypatch.setenv("no_proxy", "h")
     assert not merged("http://h/x")[0]["proxies"].get("http")
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", "/ca.pem")
     assert merged("http://h/x")[0]["verify"] == "/ca.pem"
+
+
+def test_call_like_the_last_one_brings_its_own_body_and_headers() -> None:
+    """What is remembered of a call is nothing of what differs in the next."""
+    said = {"steps": [{"raw": "x"}]}
+    with LoopbackServer([said] * 5) as server, closing(Transport()) as transport:
+        for body, headers in (
+            (b'{"n":1}', {"X-A": "1"}), (b'{"n":22}', {"X-A": "1"}), (b'{"n":22}', {"X-A": "2"}),
+            (b"{}", {"X-B": "\xe9"}), (b'{"n":1}', {"X-A": "1"}),
+        ):
+            answer = transport.open(server.base_url, headers, body, limits=resolve_limits())
+            assert read_all(answer) == (b"x", None)
+            request = server.requests[-1]
+            assert request.body == body
+            assert {k: v for k, v in request.headers.items() if k.startswith("x-")} == {
+                name.lower(): value for name, value in headers.items()}
+        assert server.connection_count == 1
+
+
+def test_auth_of_a_callers_session_may_sign_the_body() -> None:
+    """It is asked at every call, and sees what goes out."""
+    class Signing(requests.auth.AuthBase):
+        def __call__(self, request: Any) -> Any:
+            request.headers["X-Signed"] = str(zlib.crc32(request.body))
+            return request
+
+    with LoopbackServer([{"steps": [{"raw": "x"}]}] * 2) as server, requests.Session() as session:
+        session.auth = Signing()
+        with closing(Transport(session=session)) as transport:
+            for body in (b'{"n":1}', b'{"n":2}'):
+                answer = transport.open(server.base_url, {}, body, limits=resolve_limits())
+                assert read_all(answer) == (b"x", None)
+                assert server.requests[-1].headers["x-signed"] == str(zlib.crc32(body))
 
 
 def test_interrupted_pool_queue_goes_on() -> None:

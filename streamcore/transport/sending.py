@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import os
 import sys
-from typing import Any, Callable, Dict, Mapping, Optional, Tuple
+from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional
 
 import requests
 import requests.adapters
@@ -41,6 +41,16 @@ class _NoAuth(requests.auth.AuthBase):
         return request
 
 
+class _Plan(NamedTuple):
+    """What requests made of an address, headers and the environment."""
+
+    key: Any  # what it was made from
+    request: Any  # the PreparedRequest
+    settings: Dict[str, Any]
+    target: str  # for messages, with the proxy on the way
+    watched: bool  # goes through our pools
+
+
 class Sender:
     """Sends requests, and keeps the pools they go through.
 
@@ -60,7 +70,7 @@ class Sender:
     ) -> None:
         self._session = session or requests.Session()
         self._remembers = session is None and sys.platform not in ("darwin", "win32")
-        self._remembered: Tuple[Any, Dict[str, Any], str] = (None, {}, "")
+        self._last: Optional[_Plan] = None
         if session is None:
             self._session.trust_env = trust_env
         self._settings = settings
@@ -125,9 +135,39 @@ class Sender:
         return answer
 
     def _respond(self, url: str, headers: Mapping[str, str], body: bytes, watch: Watch) -> Any:
+        plan = self._planned(url, headers, body, watch)
+        settings = {**plan.settings, "proxies": dict(plan.settings["proxies"])}
+        watch.target = plan.target
+        if plan.watched:
+            with active(watch):
+                return self._adapter().send(plan.request, **settings)
+        return self._through_session(plan.request, settings, watch)
+
+    def _planned(self, url: str, headers: Mapping[str, str], body: bytes, watch: Watch) -> _Plan:
+        """Return what ``_plan`` does, remembered for the next call that differs in its body only.
+
+        Of a small call it is a third: requests merges, encodes and looks through the whole
+        environment twice. A caller's session may change under us and sign bodies, and other
+        systems keep proxies elsewhere too: there nothing is remembered.
+        """
+        if not self._remembers:
+            return self._plan(None, url, headers, body, watch)
+        key = (url, headers, [os.environ.get(name) for name in _ENVIRONMENT])
+        plan = self._last
+        if plan is None or plan.key != key:
+            key = (url, dict(headers), key[2])
+            self._last = plan = self._plan(key, url, headers, b"", watch)
+        request = plan.request.copy()
+        request.body = body
+        request.prepare_content_length(body)
+        return plan._replace(request=request)
+
+    def _plan(
+        self, key: Any, url: str, headers: Mapping[str, str], body: bytes, watch: Watch
+    ) -> _Plan:
         _check_headers(headers)
         session = self._session
-        prepared = session.prepare_request(
+        request = session.prepare_request(
             requests.Request(
                 "POST",
                 url,
@@ -136,11 +176,9 @@ class Sender:
                 auth=self._auth(url, headers),
             )
         )
-        settings = self._merged_again(prepared.url or url, watch)
-        if type(session.get_adapter(prepared.url or url)) is requests.adapters.HTTPAdapter:
-            with active(watch):
-                return self._adapter().send(prepared, **settings)
-        return self._through_session(prepared, settings, watch)
+        settings = self._merged(request.url or url, watch)
+        kind = type(session.get_adapter(request.url or url))
+        return _Plan(key, request, settings, watch.target, kind is requests.adapters.HTTPAdapter)
 
     def _through_session(self, prepared: Any, settings: Dict[str, Any], watch: Watch) -> Any:
         # no socket of ours: plain time-outs, and a look at the watch before and after
@@ -162,24 +200,6 @@ class Sender:
             return None  # the session's own is then used
         user, password = get_auth_from_url(url)
         return (user, password) if user or password else _NoAuth()
-
-    def _merged_again(self, url: str, watch: Watch) -> Dict[str, Any]:
-        """Return what ``_merged`` does, remembered while address and environment are the same.
-
-        requests looks through the whole environment twice a call, a fifth of all that a
-        small call costs. A caller's session may change under us, and other systems keep
-        proxies elsewhere too: there nothing is remembered.
-        """
-        if not self._remembers:
-            return self._merged(url, watch)
-        key = (url, *[os.environ.get(name) for name in _ENVIRONMENT])
-        known, settings, target = self._remembered
-        if known != key:
-            settings = self._merged(url, watch)
-            target = watch.target
-            self._remembered = (key, settings, target)
-        watch.target = target
-        return {**settings, "proxies": dict(settings["proxies"])}
 
     def _merged(self, url: str, watch: Watch) -> Dict[str, Any]:
         """Merge what was given, what the session has and the environment, in this order.

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
+from ...chunks import StreamChunk
 from ...strictjson import mend_surrogates, mend_text
 from .shapes import malformed
 
@@ -54,6 +55,17 @@ class GrowingText:
 
 def _forget(text: str) -> None:
     """Keep nothing: the assembler of calls has it."""
+
+
+def more_text(
+    block: GrowingText, kind: Callable[[int, str], StreamChunk], text: str
+) -> List[StreamChunk]:
+    """Take more of a block and return its chunks."""
+    if text.isascii() and not block.half:
+        block.keep(text)
+    else:
+        text = block.add(text)
+    return [kind(block.index, text)] if text else []
 
 
 class OpaqueDetails:
