@@ -400,12 +400,14 @@ class LongWay(ChatCompletionsDecoder):
 
 def random_delta(rng: random.Random) -> Dict[str, Any]:
     texts = ["a", " b", "", None, "é", "\ud83d", "\ude00", "<thi", "nk>", "</think>", 5]
+    texts.append("</thought>c")
     fields = {
         "content": rng.choice(texts + [[{"type": "text", "text": "p"}]]),
         "reasoning_content": rng.choice(texts),
         "reasoning": rng.choice(texts),
         "role": "assistant",
         "refusal": rng.choice(texts),
+        "extra_content": rng.choice([None, {"google": {"thought": True}}]),
         "tool_calls": rng.choice([[], None, "x", [{"index": 0, "id": "a", "function": {
             "name": "f", "arguments": "1"}}], [{"index": 0, "function": {"arguments": "2"}}]]),
     }

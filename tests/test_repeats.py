@@ -125,6 +125,16 @@ def test_answer_of_which_each_payload_differs_is_not_looked_through_for_ever() -
     assert read_in_full(run) == len(run)
 
 
+def test_payloads_that_were_met_again_buy_further_looks() -> None:
+    """Only what differs without end is given up: known ones in between begin the count anew."""
+    run = [text("a"), text("b")]
+    for turn in range(4):
+        run += [payload({"content": "w"}, {"n": f"{turn} {i}"}) for i in range(PATIENCE - 2)]
+        run += [text("c")] * 3
+    assert read_in_full(run) == 2 + 4 * (PATIENCE - 2) + 1
+    both([*run, *END])
+
+
 def test_large_payloads_are_not_kept() -> None:
     """What is remembered of one answer stays small, whatever a server sends."""
     repeats = Repeats()
@@ -158,12 +168,27 @@ def test_large_payloads_are_not_kept() -> None:
     [payload({"content": "x"}, index=1), text("y")],
     [payload({"content": "x"}, index=1)] * 4 + [text("y")],
     [payload({"content": "x", "extra_content": GEMINI}), text("y"), text("z")],
+    [payload({"content": "x", "extra_content": GEMINI}), text("</thought>y"), text("z")],
     [payload({"content": "x"}, {"x_groq": {"usage": {"prompt_tokens": 3}}})] * 4,
     [payload({"content": "x", "unknown": None})] * 4,
     [payload({"content": "x", "refusal": "y"})] * 4,
     [payload({"content": "x"}, message={"content": "x"})] * 4,
     [payload({"content": "x"}, usage=[])] * 4,
-    [payload({"content": "x"}, {"usage": {"prompt_tokens": i}}) for i in range(5)],
+    [payload({"content": "x"}, {"usage": {"prompt_tokens": i}}) for i in (1, 1, 1, 2, 1)],
+    [payload({"content": "x"}, {"x_groq": {"usage": {"prompt_tokens": i}}}) for i in (1, 1, 2, 1)],
+    [payload({"content": "x"}, finish_reason=word) for word in ("stop", "length", *["stop"] * 4)],
+    [KNOWN[0][:-1] + "x"],
+    [KNOWN[0].replace('"a"', f'"{word}","content":"a"') for word in "aaabc"],
+    [payload({"content": "a"}, {"content": word}) for word in "aaabc"],
+    [json.dumps({"content": word, **json.loads(KNOWN[0])}) for word in "aaabc"],
+    [text("</think>")],
+    [opened()] + [payload({"tool_calls": [{"index": 0, "id": "c0", "function": {
+        "name": "f", "arguments": word}}]}) for word in ["1"] * 4 + ["{"] + ["2"] * 4],
+    [opened()] + [payload({"tool_calls": [{"index": 0, "id": word, "function": {
+        "name": "f" if word == "c1" else None, "arguments": "1"}}]})
+        for word in ["c0", "c0", "c0", "c1", "c0"]],
+    [opened()] + [payload({"tool_calls": [{"index": 0, "signature": word, "function": {
+        "arguments": "1"}}]}) for word in "aaaba"],
     [opened()] + [arguments('{"a":')] + [arguments("1")] * 4 + [arguments('{"a":')],
     [opened()] + [arguments("1")] * 4 + [arguments("")] * 2 + [arguments(None), arguments({})],
     [arguments("1")] * 4,

@@ -137,30 +137,26 @@ class ChatCompletionsDecoder:
         if repeats is not None and len(chunks) == 1:
             if repeats.patience:
                 repeats.patience -= 1
-                self._learn(repeats, data, payload, chunks[0])
+                self._learn(repeats, data, payload)
             else:
                 self._repeats = None
         return chunks
 
-    def _learn(
-        self, repeats: Repeats, data: str, payload: Dict[str, Any], chunk: StreamChunk
-    ) -> None:
-        """Keep a payload whose one string became one delta, and that says nothing else."""
+    def _learn(self, repeats: Repeats, data: str, payload: Dict[str, Any]) -> None:
+        """Keep a payload that may come again with another string."""
         found = one_string(payload)
-        if found is None or self._think is not None or self._in_thought:
+        if found is None or self._think is not None:
             return
         holder, name = found
-        take: Optional[Take] = None
+        take: Take
         if name == "arguments":
             fragment = payload["choices"][0]["delta"]["tool_calls"][0]
             take = partial(self._calls.more, fragment["index"])
         else:
-            kind = TextDelta if name == "content" else ReasoningDelta
             block = self._text if name == "content" else self._reasoning
-            if block is not None and chunk == kind(block.index, holder[name]):
-                take = partial(more_text, block, kind)
-        if take is not None:
-            repeats.learn(data, payload, holder, name, take)
+            assert block is not None  # the string is in it
+            take = partial(more_text, block, TextDelta if name == "content" else ReasoningDelta)
+        repeats.learn(data, payload, holder, name, take)
 
     def _is_note(self, event: SseEvent) -> bool:
         """Say whether an event of another name holds plain words: a gateway's own keep-alive."""
@@ -286,7 +282,7 @@ class ChatCompletionsDecoder:
                     if text.isascii() and not block.half:
                         block.keep(text)
                         return [ReasoningDelta(block.index, text)]
-            elif type(text) is str and text and self._think is None:
+            elif type(text) is str and text and self._think is None and not self._in_thought:
                 block = self._text
                 if block is not None and text.isascii() and not block.half:
                     block.keep(text)

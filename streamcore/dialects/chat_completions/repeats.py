@@ -53,7 +53,7 @@ class Repeats:
             text, end = read_value(data, at)
         except (ValueError, StopIteration):
             return None
-        if type(text) is not str or not text or end != len(data) - len(known[0]):
+        if type(text) is not str or end != len(data) - len(known[0]):
             return None
         self.patience = PATIENCE
         return known[1](text)
