@@ -434,6 +434,20 @@ def test_short_way_of_a_delta_equals_the_long_way(seed: int) -> None:
         assert said[0] == said[1], events
 
 
+@pytest.mark.parametrize("before", ["", "said "])
+def test_content_marked_as_a_thought_is_reasoning(before: str) -> None:
+    """Gemini's thoughts come as content in tags, wherever they stand; no tag is in the text."""
+    marked = {"extra_content": {"google": {"thought": True}}}
+    body = b"".join([
+        *([D({"content": before})] * bool(before)),
+        D({"content": "<thought>a", **marked}), D({"content": "b", **marked}),
+        D({"content": "</thought>so"}), D({"content": "</thought>"}), F("stop"), DONE,
+    ])
+    answer = run(body).answer
+    assert answer is not None
+    assert (answer.reasoning, answer.text) == ("ab", f"{before}so</thought>")
+
+
 @pytest.mark.parametrize("wrong", [
     {"context_window": -5}, {"context_window": True}, {"context_window": 1.5}, {"images": "no"},
     {"stream_options": None}, {"think_tags": 1}, {"max_tokens_field": 5}, {"reasoning_field": ""},
