@@ -123,9 +123,9 @@ class CallContext:
         clock: Clock = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        if not isinstance(limits, (Limits, type(None))):
+        if not isinstance(limits, (type(None), Limits)):
             raise TypeError(f"limits are Limits, not {type(limits).__name__}")
-        if not isinstance(headers, (Mapping, type(None))):
+        if not isinstance(headers, (type(None), Mapping)):
             raise TypeError(f"headers are a mapping, not {type(headers).__name__}")
         self.cancel = cancel
         self.limits = limits

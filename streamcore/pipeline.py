@@ -83,19 +83,19 @@ def iter_chunks(
     decoder: Decoder,
     limits: ResolvedLimits,
     *,
-    origin: str = "",
+    origin: Callable[[], str] = str,
     raw_events: Optional[List[SseEvent]] = None,
 ) -> Iterator[StreamChunk]:
     """Run the pipeline with a decoder already made; see ``parse_stream``.
 
-    ``origin`` says where the body came from, for the message of a body that is
+    ``origin`` tells where the body came from, for the message of a body that is
     no stream. ``byte_pieces`` is closed, where it can be, when the iteration ends.
     """
     pieces = iter(byte_pieces)
     try:
         head, first = _first_bytes(pieces, limits.max_event_bytes)
         if not first:
-            raise LlmError(f"the body is empty{origin}", "EMPTY_RESPONSE", phase="body")
+            raise LlmError(f"the body is empty{origin()}", "EMPTY_RESPONSE", phase="body")
         if first == b"{" or first == b"[":
             whole = _limited(chain((head,), pieces), limits.max_stream_bytes)
             yield from decoder.document(_whole_text(whole))
@@ -133,9 +133,10 @@ def iter_chunks(
 
 
 Push = Callable[[SseEvent], List[StreamChunk]]
+Origin = Callable[[], str]
 
 
-def _finish(parser: SseParser, decoder: Decoder, origin: str) -> Iterator[StreamChunk]:
+def _finish(parser: SseParser, decoder: Decoder, origin: Origin) -> Iterator[StreamChunk]:
     end = parser.finish()
     if not end.fields:
         shown = " ".join([*end.strays, end.tail]).strip()
@@ -199,7 +200,7 @@ def _whole_text(body: Iterable[bytes]) -> str:
         ) from None
 
 
-def _no_stream(head: bytes, body: Iterator[bytes], origin: str) -> LlmError:
+def _no_stream(head: bytes, body: Iterator[bytes], origin: Origin) -> LlmError:
     while len(head) < 4 * _SHOWN:
         piece = next(body, None)
         if piece is None:
@@ -208,10 +209,10 @@ def _no_stream(head: bytes, body: Iterator[bytes], origin: str) -> LlmError:
     return _refuse(head[: 4 * _SHOWN].decode("utf-8", "replace"), origin)
 
 
-def _refuse(text: str, origin: str) -> LlmError:
+def _refuse(text: str, origin: Origin) -> LlmError:
     shown = redact(" ".join(mend_text(text).split())[:_SHOWN])
     return LlmError(
-        f"the body is no event stream{origin}; it begins with {shown!r}",
+        f"the body is no event stream{origin()}; it begins with {shown!r}",
         "MALFORMED_RESPONSE",
         phase="body",
     )

@@ -11,6 +11,7 @@ key that travels in a query is safe only where that logger is left off.
 from __future__ import annotations
 
 import logging
+from functools import partial
 from itertools import chain
 from typing import Any, Callable, Dict, Iterator, Mapping, Optional, Sequence
 
@@ -77,7 +78,7 @@ class Attempt:
                 pieces,
                 decoder,
                 self.limits,
-                origin=self._origin(answer),
+                origin=partial(self._origin, answer),
                 raw_events=context.raw_events,
             )
         except LlmError as error:

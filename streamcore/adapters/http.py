@@ -75,6 +75,10 @@ class HttpSettings:
     environ: Optional[Mapping[str, str]] = field(default=None, repr=False)
     json_loads: Optional[Callable[[str], Any]] = None
     _limits: ResolvedLimits = field(init=False, repr=False, compare=False)  # once, not per call
+    _models: Dict[str, Tuple[ModelInfo, DialectOptions]] = field(  # of the last model asked for
+        init=False, repr=False, compare=False, default_factory=dict)
+    _urls: Dict[Optional[str], str] = field(  # of the last base URL
+        init=False, repr=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         for name, (kinds, wanted) in _WANTED.items():
@@ -92,13 +96,34 @@ class HttpSettings:
             return self._limits
         return resolve_limits(context.limits, self.limits, self.profile.limits)
 
-    def options_for(self, model: ModelInfo) -> DialectOptions:
-        """Return the dialect's options for a model of the profile."""
-        if self.options is None:
-            return self.profile.dialect_options(model)
-        if self.options.context_window is None:
-            return replace(self.options, context_window=model.context_window)
-        return self.options
+    def facts_of(self, name: str) -> Tuple[ModelInfo, DialectOptions]:
+        """Return what is known of a model, and the dialect's options for it."""
+        known = self._models.get(name)
+        if known is None:
+            model = self.profile.model(name)
+            options = self.options
+            if options is None:
+                options = self.profile.dialect_options(model)
+            elif options.context_window is None:
+                options = replace(options, context_window=model.context_window)
+            known = (model, options)
+            _remember(self._models, name, known)
+        return known
+
+    def url(self) -> str:
+        """Return the address to post to.
+
+        Raises:
+            LlmError: ``INVALID_REQUEST``.
+        """
+        base, name = self.base_url, self.profile.base_url_env
+        if base is None and name and self.environ is not None:
+            base = self.environ.get(name) or None
+        found = self._urls.get(base)
+        if found is None:
+            found = self.profile.url(base)
+            _remember(self._urls, base, found)
+        return found
 
     def __reduce__(self) -> Any:
         raise TypeError("settings may hold a key and are not pickled")
@@ -132,7 +157,7 @@ class HttpAdapter:
 
     def resolve_model(self, model: str) -> ModelInfo:
         """Return what is known of a model; an unknown one has the profile's defaults."""
-        return self._settings.profile.model(model)
+        return self._settings.facts_of(model)[0]
 
     def list_models(self) -> Tuple[str, ...]:
         """Return the names of the models the profile knows; others pass through."""
@@ -149,8 +174,7 @@ class HttpAdapter:
             LlmError: ``UNSUPPORTED_REASONING_EFFORT``.
         """
         profile = self._settings.profile
-        model = profile.model(config.model)
-        options = self._settings.options_for(model)
+        model, options = self._settings.facts_of(config.model)
         return {
             "dialect": profile.dialect,
             "options": {item.name: getattr(options, item.name) for item in fields(options)},
@@ -165,8 +189,7 @@ class HttpAdapter:
         """
         settings, context = self._settings, request.context
         profile, config = settings.profile, request.config
-        model = profile.model(config.model)
-        options = settings.options_for(model)
+        model, options = settings.facts_of(config.model)
         effort = profile.effort_fields(config.reasoning_effort, model)
         data = write_body(profile.dialect, request, options, effort)
         url = _url(settings)
@@ -182,19 +205,18 @@ class HttpAdapter:
         return attempt.run(self._transport, context)
 
 
+def _remember(known: Dict[Any, Any], key: Any, value: Any) -> None:
+    """Keep one value, the last: few clients ask for two models in turn."""
+    known.clear()
+    known[key] = value
+
+
 def _url(settings: HttpSettings) -> str:
     try:
-        return settings.profile.url(_base_url(settings))
+        return settings.url()
     except LlmError as error:
         refused = error.failure
     raise LlmError.from_failure(refused)  # anew: what it was raised from quotes the URL
-
-
-def _base_url(settings: HttpSettings) -> Optional[str]:
-    name = settings.profile.base_url_env
-    if settings.base_url is None and name and settings.environ is not None:
-        return settings.environ.get(name) or None
-    return settings.base_url
 
 
 def _headers(settings: HttpSettings, request: LlmRequest) -> Dict[str, str]:

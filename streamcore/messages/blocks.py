@@ -10,7 +10,7 @@ a call's arguments are text here, and judged when they are parsed.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Dict, Mapping, Optional, Type, Union
+from typing import Any, ClassVar, Dict, Mapping, Optional, Tuple, Type, Union
 
 from ..frozen import FrozenDict, FrozenList, freeze, thaw
 from ..strictjson import loads_unique, mend_surrogates
@@ -30,11 +30,13 @@ class Block:
     """
 
     type: ClassVar[str]
+    _frozen: ClassVar[Tuple[str, ...]] = ("extras",)  # what is frozen when the block is made
 
     def __post_init__(self) -> None:
-        for name in ("extras", "content", "part"):
-            if hasattr(self, name):
-                object.__setattr__(self, name, freeze(getattr(self, name)))
+        for name in self._frozen:
+            value = getattr(self, name)
+            if value is not None:
+                object.__setattr__(self, name, freeze(value))
 
     def to_dict(self) -> Dict[str, Any]:
         """Return the block as the session log keeps it; ``block_from_dict`` reads it."""
@@ -89,6 +91,7 @@ class ToolResult(Block):
     """The answer to one call: text, or the provider's own list of parts."""
 
     type: ClassVar[str] = "tool-result"
+    _frozen = ("extras", "content")
     call_id: str
     content: Union[str, FrozenList] = ""
     is_error: bool = False
@@ -110,6 +113,7 @@ class OpaqueBlock(Block):
     """A content part of a kind unknown to us, kept as it is."""
 
     type: ClassVar[str] = "opaque"
+    _frozen = ("part",)
     part: FrozenDict
 
 

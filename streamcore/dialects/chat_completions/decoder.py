@@ -116,6 +116,8 @@ class ChatCompletionsDecoder:
             again = repeats.read(data)
             if again is not None:
                 return again
+        if data == "[DONE]":  # as nearly all write it
+            return self._end()
         try:
             payload, stop = self._decode(data, 0)
         except (ValueError, StopIteration, RecursionError):
