@@ -292,3 +292,22 @@ def test_words_choose_scenarios() -> None:
     """Options are read as they are written."""
     args = bench.arguments().parse_args(["--here", "-k", "CRLF", "--single"])
     assert (args.here, args.k, args.do_single, args.repeat) == (True, "CRLF", True, 5)
+
+
+def test_targets_are_judged_where_they_were_measured() -> None:
+    """Against another client, or another scenario; a failed row judges nothing."""
+    def some(**costs: float) -> Dict[str, Any]:
+        return {name.replace("_", " "): row(us) for name, us in costs.items()}
+
+    rows = {"text": {**some(bare_loop=4.0), "Client.stream": row(4.8)},
+            "text, TLS": {"Client.stream": row(7.0)},
+            "reasoning + text": {**some(bare_loop=4.0), "Client.stream": row(4.0),
+                                 "openai SDK": row(99.0, run(9.0, fault="broken"))}}
+    said = bench.targets_text(rows).splitlines()
+    assert [line.split(" (")[0].strip() for line in said] == [
+        "MISSED  text: Client.stream 1.200 × bare loop",
+        "held    reasoning + text: Client.stream 1.000 × bare loop",
+        "held    text, TLS: Client.stream 1.458 × text",
+        "held    text: Client.stream +0.0 MB over the bare loop",
+        "held    reasoning + text: Client.stream +0.0 MB over the bare loop",
+    ]
