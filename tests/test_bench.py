@@ -34,6 +34,7 @@ def load() -> Any:
 
 
 bench = load()
+answers, clients = sys.modules["_bench_server"], sys.modules["_bench_clients"]
 KINDS = bench.installed(peers=True)
 
 
@@ -65,9 +66,9 @@ def row(us: float, *others: Dict[str, Any], name: str = "x") -> Dict[str, Any]:
 
 
 @pytest.mark.parametrize("frames, said", [
-    (bench.text_answer(2), (" word0 word1", "", [])),
-    (bench.reasoning_answer(4), (" word0 word1", " idea0 idea1", [])),
-    (bench.calls_answer(3, 2), ("", "", ['{"text":"abcdeabcde"}', '{"text":"abcde"}'])),
+    (answers.text_answer(2), (" word0 word1", "", [])),
+    (answers.reasoning_answer(4), (" word0 word1", " idea0 idea1", [])),
+    (answers.calls_answer(3, 2), ("", "", ['{"text":"abcdeabcde"}', '{"text":"abcde"}'])),
 ])
 def test_expected_digest_is_that_of_what_the_answer_says(frames: List[bytes], said: Any) -> None:
     """The yardstick itself is right, for text, reasoning and interleaved calls."""
@@ -88,7 +89,7 @@ def test_client_reads_a_tiny_answer_exactly(
     """Every client that is installed gives the scripted result, or is one whose row says so."""
     asked = (name, lab.base["http"], answer, "chunked", "small")
     # Other libraries leave threads behind: in a process of their own, as the tables have them.
-    found = bench.work(*asked) if name in bench.OWN else bench.measure("work", *asked)
+    found = bench.work(*asked) if name in clients.OWN else bench.measure("work", *asked)
     assert found["fault"] == ""
     frames = bench.ANSWERS[answer]()
     right = (bench.expected(frames), bench.expected(frames, reasoning=False))

@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: MIT
+"""What the benchmark's clients read: scripted answers, and the server that sends them.
+
+``ANSWERS`` are events as a provider sends them, ``SCENARIOS`` say how they go over the wire,
+``expected`` what they say, read the slow way. ``Server`` runs in a process of its own.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import socket
+import ssl
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+
+CERTS = Path(__file__).resolve().parent.parent / "tests" / "tls"
+
+
+# -- the answers -------------------------------------------------------------------------
+
+def frame(delta: Dict[str, Any], finish: Optional[str] = None) -> bytes:
+    """One event of about 250 bytes, as a provider sends it."""
+    payload = {
+        "id": "chatcmpl-BenchAbCdEfGhIjKlMnOp", "object": "chat.completion.chunk",
+        "created": 1732000000, "model": "bench-model-2026-01-01", "service_tier": "default",
+        "system_fingerprint": "fp_0123456789",
+        "choices": [{"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}],
+    }
+    return b"data: " + json.dumps(payload, separators=(",", ":")).encode() + b"\n\n"
+
+
+def end_frames(finish: str) -> List[bytes]:
+    usage = {"id": "chatcmpl-BenchAbCdEfGhIjKlMnOp", "choices": [], "usage": {
+        "prompt_tokens": 10, "completion_tokens": 20, "total_tokens": 30}}
+    return [frame({}, finish), b"data: " + json.dumps(usage).encode() + b"\n\n",
+            b"data: [DONE]\n\n"]
+
+
+def text_answer(count: int) -> List[bytes]:
+    return [frame({"content": f" word{i % 1000}"}) for i in range(count)] + end_frames("stop")
+
+
+def padded_answer(count: int) -> List[bytes]:
+    """Text of which no payload is like another: OpenAI pads each with letters at random."""
+    padded = []
+    for i, item in enumerate(text_answer(count)[:count]):
+        padding = hashlib.sha256(str(i).encode()).hexdigest()[:i % 16 + 1]
+        padded.append(item[:-3] + f',"obfuscation":"{padding}"}}\n\n'.encode())
+    return padded + end_frames("stop")
+
+
+def reasoning_answer(count: int) -> List[bytes]:
+    half = count // 2
+    thoughts = [frame({"reasoning_content": f" idea{i % 1000}"}) for i in range(half)]
+    return thoughts + text_answer(count - half)
+
+
+def calls_answer(count: int, calls: int, size: int = 5) -> List[bytes]:
+    frames = [frame({"tool_calls": [{
+        "index": i, "id": f"call_{i}", "type": "function",
+        "function": {"name": f"tool_{i}", "arguments": '{"text":"'}}]}) for i in range(calls)]
+    piece = "abcdefghijklmnop"[:size]
+    frames += [frame({"tool_calls": [{"index": i % calls, "function": {"arguments": piece}}]})
+               for i in range(count)]
+    frames += [frame({"tool_calls": [{"index": i, "function": {"arguments": '"}'}}]})
+               for i in range(calls)]
+    return frames + end_frames("tool_calls")
+
+
+def one_large_event() -> List[bytes]:
+    return [frame({"content": "x" * (8 * 1024 * 1024)})] + end_frames("stop")
+
+
+ANSWERS: Dict[str, Callable[[], List[bytes]]] = {
+    "text": lambda: text_answer(20_000),
+    "padded": lambda: padded_answer(20_000),
+    "reasoning": lambda: reasoning_answer(20_000),
+    "calls4": lambda: calls_answer(20_000, 4),
+    "call60k": lambda: calls_answer(60_000, 1, 16),
+    "call30k": lambda: calls_answer(30_000, 1, 16),
+    "call15k": lambda: calls_answer(15_000, 1, 16),
+    "small": lambda: text_answer(20),
+    "small-reasoning": lambda: reasoning_answer(20),
+    "small-calls": lambda: calls_answer(20, 3),
+    "warm": lambda: text_answer(300),
+    "large": one_large_event,
+    "mb1": lambda: text_answer(4_000),
+    "mb10": lambda: text_answer(40_000),
+    "mb100": lambda: text_answer(400_000),
+    "single": lambda: text_answer(400),
+    "bytes": lambda: text_answer(1_000),
+}
+
+
+def expected(frames: Sequence[bytes], reasoning: bool = True) -> str:
+    """The digest of what an answer says, read the slow way; or of that without its reasoning."""
+    text: List[str] = []
+    thoughts: List[str] = []
+    calls: Dict[int, List[str]] = {}
+    for item in frames[:-1]:
+        for choice in json.loads(item[6:])["choices"]:
+            delta = choice["delta"]
+            text.append(delta.get("content", ""))
+            thoughts.append(delta.get("reasoning_content", "") if reasoning else "")
+            for call in delta.get("tool_calls", ()):
+                calls.setdefault(call["index"], []).append(call["function"]["arguments"])
+    return digest("".join(text), "".join(thoughts), ["".join(p) for p in calls.values()])
+
+
+def digest(text: str, thoughts: str, arguments: Sequence[str]) -> str:
+    said = json.dumps([text, thoughts, list(arguments)])
+    return hashlib.sha256(said.encode()).hexdigest()[:16]
+
+
+# -- the server --------------------------------------------------------------------------
+
+Scenario = Tuple[str, str, str]  # answer, framing, url scheme
+
+SCENARIOS: Dict[str, Scenario] = {
+    "text": ("text", "chunked", "http"),
+    "reasoning + text": ("reasoning", "chunked", "http"),
+    "4 calls interleaved": ("calls4", "chunked", "http"),
+    "one call, 60,000 fragments": ("call60k", "chunked", "http"),
+    "text, each payload padded": ("padded", "chunked", "http"),
+    "text, close-delimited": ("text", "close", "http"),
+    "text, gzip": ("text", "gzip", "http"),
+    "text, CRLF": ("mb1", "crlf", "http"),
+    "text, TLS": ("text", "chunked", "https"),
+    "one 8 MB event in 1 KB pieces": ("large", "kb", "http"),
+    "1,000 events in 1-byte chunks": ("bytes", "byte", "http"),
+}
+KINDS_OF_ANSWER = ("text", "reasoning + text", "4 calls interleaved", "one call, 60,000 fragments")
+MAIN = (*KINDS_OF_ANSWER, "text, each payload padded")
+
+
+def chunked(piece: bytes) -> bytes:
+    return b"%x\r\n%s\r\n" % (len(piece), piece)
+
+
+def wire_bytes(answer: str, framing: str) -> bytes:
+    """The whole response as it goes over the wire."""
+    frames = ANSWERS[answer]()
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
+    if framing == "crlf":
+        frames = [item.replace(b"\n", b"\r\n") for item in frames]
+    if framing == "close":
+        return head + b"Connection: close\r\n\r\n" + b"".join(frames)
+    if framing == "gzip":
+        packed = gzip.compress(b"".join(frames), 1)
+        frames = [packed[i:i + 4096] for i in range(0, len(packed), 4096)]
+        head += b"Content-Encoding: gzip\r\n"
+    if framing in ("kb", "byte"):
+        whole, size = b"".join(frames), 1024 if framing == "kb" else 1
+        frames = [whole[i:i + size] for i in range(0, len(whole), size)]
+    head += b"Transfer-Encoding: chunked\r\n\r\n"
+    return head + b"".join(map(chunked, frames)) + b"0\r\n\r\n"
+
+
+class Server:
+    """Answers ``POST /<answer>/<framing>/v1/chat/completions``; counts connections.
+
+    ``/prepare/<answer>/<framing>`` has an answer made, so that no client's time runs beside it.
+    """
+
+    def __init__(self) -> None:
+        self.cache: Dict[Tuple[str, str], bytes] = {}
+        self.connections = 0
+        self.listeners = {
+            "http": socket.create_server(("127.0.0.1", 0), backlog=64),
+            "https": socket.create_server(("127.0.0.1", 0), backlog=64),
+        }
+        self.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.tls.load_cert_chain(CERTS / "server.pem", CERTS / "server.key")
+
+    def serve(self) -> None:
+        for scheme in self.listeners:
+            threading.Thread(target=self.accept, args=(scheme,), daemon=True).start()
+        ports = {name: s.getsockname()[1] for name, s in self.listeners.items()}
+        print(json.dumps(ports), flush=True)
+        sys.stdin.read()  # until the benchmark ends
+
+    def accept(self, scheme: str) -> None:
+        while True:
+            sock, _ = self.listeners[scheme].accept()
+            self.connections += 1
+            threading.Thread(target=self.talk, args=(sock, scheme), daemon=True).start()
+
+    def talk(self, sock: socket.socket, scheme: str) -> None:
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        try:
+            if scheme == "https":
+                sock = self.tls.wrap_socket(sock, server_side=True)
+            with sock, sock.makefile("rb") as reader:
+                while self.answer(sock, reader):
+                    pass
+        except OSError:
+            pass  # the client has what it wants
+
+    def answer(self, sock: socket.socket, reader: Any) -> bool:
+        line = reader.readline()
+        if not line:
+            return False
+        length = 0
+        while True:
+            header = reader.readline().strip().lower()
+            if not header:
+                break
+            if header.startswith(b"content-length:"):
+                length = int(header.split(b":")[1])
+        reader.read(length)
+        path = line.split()[1].decode().strip("/").split("/")
+        if path[0] == "connections":
+            body = json.dumps(self.connections).encode()
+            sock.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+            return True
+        if path[0] == "prepare":
+            self.wire(path[1], path[2])
+            sock.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+            return True
+        answer, framing = path[0], path[1]
+        if framing in PACED:
+            one_by_one(sock, ANSWERS[answer](), framing)
+            return framing == "paced"
+        sock.sendall(self.wire(answer, framing))
+        return framing != "close"
+
+    def wire(self, answer: str, framing: str) -> bytes:
+        key = (answer, framing)
+        if key not in self.cache:
+            self.cache[key] = wire_bytes(answer, framing)
+        return self.cache[key]
+
+
+PACED = ("paced", "paced-close")  # 5 ms apart: in HTTP chunks, or until the connection closes
+
+
+def one_by_one(sock: socket.socket, frames: Sequence[bytes], framing: str) -> None:
+    """Send a text answer with a pause after each event; its text is the times of sending."""
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
+    wrap: Callable[[bytes], bytes] = chunked if framing == "paced" else bytes
+    sock.sendall(head + (b"Transfer-Encoding: chunked\r\n\r\n" if framing == "paced"
+                         else b"Connection: close\r\n\r\n"))
+    for _ in frames[:-3]:
+        sock.sendall(wrap(frame({"content": f"{time.monotonic():.6f}"})))
+        time.sleep(0.005)
+    sock.sendall(b"".join(map(wrap, frames[-3:])) + (b"0\r\n\r\n" if wrap is chunked else b""))
