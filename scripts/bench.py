@@ -214,7 +214,7 @@ MORE_MEMORY = 8  # MB over the bare loop's peak, at most
 
 def targets_text(rows: Dict[str, Any]) -> str:
     """Say of each target that was measured whether it is held."""
-    lines = []
+    lines = ["", "targets"]
     for scenario, name, other, most in TARGETS:
         mine = rows.get(scenario, {}).get(name)
         theirs = rows.get(scenario, {}).get(other) or rows.get(other, {}).get(name)
@@ -228,7 +228,7 @@ def targets_text(rows: Dict[str, Any]) -> str:
             more = found[OURS]["rss_mb"] - found[BARE]["rss_mb"]
             lines.append(f"  {verdict(more <= MORE_MEMORY)}{scenario}: {OURS} {more:+.1f} MB over"
                          f" the {BARE} (at most {MORE_MEMORY})")
-    return "\n".join(lines)
+    return "\n".join(lines if len(lines) > 2 else [])
 
 
 def verdict(held: bool) -> str:
@@ -484,7 +484,7 @@ def measured(args: argparse.Namespace) -> Dict[str, Any]:
         if not asked:
             scenarios = [scenario for scenario in SCENARIOS if args.k in scenario]
             figures["table"] = main_table(lab, args.repeat, scenarios)
-            print(f"\ntargets\n{targets_text(figures['table'])}", flush=True)
+            print(targets_text(figures["table"]), flush=True)
     return figures
 
 
@@ -492,7 +492,7 @@ def measured_markdown(args: argparse.Namespace) -> str:
     """Make the README's table; what is measured meanwhile is told on stderr."""
     with contextlib.redirect_stdout(sys.stderr), Lab(args.peers) as lab:
         rows = main_table(lab, args.repeat, [name for name in MAIN if args.k in name])
-        print(f"\ntargets\n{targets_text(rows)}", flush=True)
+        print(targets_text(rows), flush=True)
         versions = versions_text(lab.clients)
     save({"versions": versions, "table": rows}, args.json)
     command = "python3 scripts/bench.py --readme" + " --peers" * args.peers
