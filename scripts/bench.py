@@ -11,6 +11,7 @@ row marked.
     --import     what importing costs, in a fresh interpreter
     --linear     15k, 30k, 60k fragments; 1, 10, 100 MB: work must grow in proportion
     --session    a chunk event in a session log, in memory and on file
+    --stages     where the time goes: each stage of the pipeline alone, and the whole
     --calls      small keep-alive calls a second, and connections used
     --single     events that come one by one, 5 ms apart: delay and CPU
     --markdown   the README's table: the main scenarios only; --readme writes it there
@@ -23,6 +24,7 @@ installed in .venv/bench, with --peers the `bench` extra of setup.cfg in .venv/b
 from __future__ import annotations
 
 import argparse
+import collections
 import contextlib
 import datetime
 import json
@@ -38,13 +40,13 @@ import urllib.request
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "scripts")]  # the latter is absent under -P and -I
 
 import _venv  # noqa: E402
-from _bench_clients import BARE, FLOOR, KINDS, PEERS, InMemory, installed  # noqa: E402
+from _bench_clients import BARE, BODY, FLOOR, KINDS, PEERS, InMemory, installed  # noqa: E402
 from _bench_server import (  # noqa: E402
     ANSWERS, KINDS_OF_ANSWER, MAIN, PACED, SCENARIOS, Server, digest, expected,
 )
@@ -411,6 +413,66 @@ def session_table(repeat: int) -> Dict[str, Any]:
     return rows
 
 
+STAGED = ("text", "calls4", "padded")
+
+
+def stages_table(lab: Lab, repeat: int) -> Dict[str, Any]:
+    rows: Dict[str, Any] = {}
+    for answer in STAGED:
+        lab.ask(f"/prepare/{answer}/chunked")
+        frames = ANSWERS[answer]()
+        times: Dict[str, List[float]] = collections.defaultdict(list)
+        with contextlib.ExitStack() as stack:
+            stages = list(stages_of(f"{lab.base['http']}/{answer}/chunked/v1", frames, stack))
+            for turn in range(repeat + 1):
+                for name, run in stages:
+                    began = time.process_time()
+                    run()
+                    if turn:  # the first one warmed up
+                        times[name].append((time.process_time() - began) / len(frames) * 1e6)
+        rows[answer] = {name: statistics.median(found) for name, found in times.items()}
+        print(f"  {answer}, {len(frames):,} events, each a piece of its own", flush=True)
+        for name, cost in rows[answer].items():
+            print(f"    {name:52} {cost:6.2f} µs/event", flush=True)
+    return rows
+
+
+def stages_of(
+    url: str, frames: Sequence[bytes], stack: contextlib.ExitStack
+) -> Iterator[Tuple[str, Callable[[], Any]]]:
+    """The stages a body goes through, each as something to run, alone where that can be."""
+    from streamcore import Client, MessageAssembler, SseParser, parse_stream
+    from streamcore.dialects import make_decoder
+    from streamcore.limits import resolve_limits
+    from streamcore.transport import Transport
+
+    limits = resolve_limits()
+    events = [event for item in frames for event in SseParser().feed(item)]
+    chunks = list(parse_stream(frames))
+    transport = stack.enter_context(contextlib.closing(Transport()))
+    client = stack.enter_context(Client("bench", base_url=url))
+
+    def each(take: Callable[[Any], Any], items: Sequence[Any]) -> None:
+        for item in items:
+            take(item)
+
+    def received() -> None:
+        body = json.dumps(BODY).encode()
+        for _ in transport.open(f"{url}/chat/completions", {}, body, limits=limits).pieces():
+            pass
+
+    yield "json.loads of each payload, for comparison", lambda: each(
+        json.loads, [item[6:-2] for item in frames[:-1]])
+    yield "transport: bytes off the socket, framing undone", received
+    yield "SseParser: bytes to events", lambda: each(SseParser().feed, frames)
+    yield "decoder: events to chunks", lambda: each(
+        make_decoder("chat-completions", limits=limits).push, events)
+    yield "parse_stream: both, with limits and the end", lambda: collections.deque(
+        parse_stream(frames), maxlen=0)
+    yield "MessageAssembler: chunks to a message", lambda: each(MessageAssembler().push, chunks)
+    yield "Client.stream: all of it", lambda: client.stream("go").message
+
+
 def arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -421,7 +483,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--here", action="store_true", help="in this Python; make nothing")
     parser.add_argument("--markdown", action="store_true", help="print the README's table")
     parser.add_argument("--readme", action="store_true", help="write it into README.md")
-    for flag in ("import", "linear", "session", "calls", "single"):
+    for flag in ("import", "linear", "session", "calls", "single", "stages"):
         parser.add_argument(f"--{flag}", action="store_true", dest=f"do_{flag}")
     return parser
 
@@ -477,6 +539,7 @@ def measured(args: argparse.Namespace) -> Dict[str, Any]:
             "linear": lambda: linear_table(lab, args.repeat),
             "calls": lambda: calls_table(lab, args.repeat),
             "single": lambda: single_table(lab, args.repeat),
+            "stages": lambda: stages_table(lab, args.repeat),
         }
         asked = [name for name in tables if getattr(args, f"do_{name}")]
         for name in asked:

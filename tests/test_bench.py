@@ -7,6 +7,7 @@ are made from made-up numbers.
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
 import shutil
@@ -218,6 +219,16 @@ def test_readme_table_is_replaced_between_its_marks() -> None:
 def test_readme_without_marks_is_left_alone(readme: str) -> None:
     """No place, no guess."""
     assert bench.replaced(readme, "x") is None
+
+
+def test_stages_run_alone(lab: Any, own_environment: None) -> None:
+    """Each stage reads the whole answer; the last one is the client's."""
+    frames = answers.text_answer(20)
+    with contextlib.ExitStack() as stack:
+        stages = dict(bench.stages_of(f"{lab.base['http']}/small/chunked/v1", frames, stack))
+        said = {name.split(":")[0]: run() for name, run in stages.items()}
+    assert said["Client.stream"].text == "".join(f" word{i}" for i in range(20))
+    assert list(said)[0].startswith("json.loads") and len(said) == 7
 
 
 @pytest.mark.parametrize("spent, bound, marked", [
