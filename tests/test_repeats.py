@@ -145,6 +145,19 @@ def test_large_payloads_are_not_kept() -> None:
     assert not repeats._seen and not repeats._known
 
 
+def test_payloads_without_end_are_not_all_kept() -> None:
+    """Known ones between others, and each other one twice: what is kept stays small."""
+    decoder = ChatCompletionsDecoder()
+    for data in KNOWN:
+        decoder.push(SseEvent(data))
+    for i in range(1000):
+        for data in (payload({"content": "w"}, {"n": i}), payload({"content": "w"}, {"n": i}),
+                     *[text("x")] * 3):
+            decoder.push(SseEvent(data))
+    repeats = decoder._repeats
+    assert repeats is not None and len(repeats._seen) <= 64 and len(repeats._known) <= 64
+
+
 @pytest.mark.parametrize("odd", [
     [text("")],
     [text("\ud83d"), text("\ude00"), text("é")],

@@ -23,6 +23,7 @@ Take = Callable[[str], Optional[List[StreamChunk]]]
 
 PATIENCE = 20  # payloads read in full one after another; more, and none is looked for any more
 _LARGEST = 4096  # characters of a payload that is kept
+_MOST = 64  # payloads kept; a hostile server could go on for ever
 _PLACES = {
     name: re.compile(rf'"{name}"[ \t\r\n]*:[ \t\r\n]*')
     for name in ("content", *REASONING_FIELDS, "arguments")
@@ -77,7 +78,7 @@ class Repeats:
         text, end = _value(data, at)
         head, tail = data[:at], data[end:]
         if text != holder[name] or self._seen.get(head) != tail:
-            self._seen[head] = tail
+            _keep(self._seen, head, tail)
             return
         if self._known.get(head, ("",))[0] != tail:
             # The proof that this token is that value, and that nothing else hangs on it.
@@ -85,8 +86,14 @@ class Repeats:
             other = f"{head}{json.dumps(holder[name])}{tail}"
             if _value(other, 0) != (payload, len(other)):
                 return
-            self._known[head] = (tail, take)
+            _keep(self._known, head, (tail, take))
         self._at = at
+
+
+def _keep(kept: Dict[str, Any], head: str, what: Any) -> None:
+    if len(kept) >= _MOST:
+        kept.clear()
+    kept[head] = what
 
 
 def one_string(payload: Dict[str, Any]) -> Optional[Tuple[Dict[str, Any], str]]:
