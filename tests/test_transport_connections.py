@@ -398,6 +398,28 @@ def test_auth_of_a_callers_session_may_sign_the_body() -> None:
                 assert server.requests[-1].headers["x-signed"] == str(zlib.crc32(body))
 
 
+@pytest.mark.parametrize("proxied", [False, True])
+def test_close_ends_idle_connections_of_answers_that_are_kept(proxied: bool) -> None:
+    """Whoever still holds the answer, or its stream, does not hold the connection open."""
+    gone = threading.Event()
+
+    def serve(sock: socket.socket) -> None:
+        read_request(sock)
+        sock.sendall(HEAD + b"Content-Length: 1\r\n\r\nx")
+        wait_gone(sock)
+        gone.set()
+
+    with RawServer(serve) as server:
+        proxies = {"http": f"http://127.0.0.1:{server.port}"} if proxied else None
+        transport = Transport(proxies=proxies)
+        answer = post(transport, "http://127.0.0.1:1/v1" if proxied else server.url)
+        assert read_all(answer) == (b"x", None)
+        assert not gone.wait(0.1)
+        transport.close()
+        assert gone.wait(5)
+        del answer
+
+
 def test_interrupted_pool_queue_goes_on() -> None:
     """Ctrl-C at any step of keeping or taking a connection leaves nothing locked."""
     from streamcore.transport.pools import PoolQueue

@@ -288,3 +288,15 @@ class WatchedAdapter(requests.adapters.HTTPAdapter):
             self._seen[id(manager)] = manager
             _watch_pools(manager)
         return manager
+
+    def close(self) -> None:
+        """Close the idle connections now.
+
+        urllib3 2 does so when a pool is forgotten, which an answer somebody keeps delays.
+        """
+        for manager in (self.poolmanager, *self.proxy_manager.values()):
+            for key in list(manager.pools.keys()):
+                pool = manager.pools.get(key)
+                if pool is not None:
+                    pool.close()
+        super().close()
