@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from typing import Any, Dict, List
 
@@ -72,6 +73,28 @@ def test_short_way_equals_the_long_way(seed: int) -> None:
         ]
         limits = {"max_tool_argument_bytes": rng.choice([5, 12, 1000]), "max_tool_calls": 3}
         assert read(CallReader, deltas, **limits) == read(LongWay, deltas, **limits), deltas
+
+
+@pytest.mark.parametrize("sent, counts", [
+    ([("a", "f", {"x": 1})], ["tool_call_arguments_object"]),
+    ([("a", "f", {})], ["tool_call_arguments_object"]),
+    ([("a", "f", {"x": 1}), ("a", None, {"x": 1})],
+     ["tool_call_arguments_object", "tool_call_arguments_repeated"]),
+    ([("a", "f", '{"x":'), ("b", "", "1"), ("b", None, ""), ("a", None, "}")],
+     ["tool_call_id_changed"] * 2),
+    ([(None, "f", '{"x":'), ("late", None, "1"), ("late", None, "}")], []),
+    ([("a", "f", "{}"), ("b", "f", "{}"), ("a", None, "")], []),
+    ([("a", "f", "{}"), ("a", "g", "{}"), ("a", None, " ")], ["tool_call_id_repeated"]),
+    ([("a", "f", '{"\ude00":"\ud83d'), (None, None, 'x\ud83d"}')], ["surrogate_half_alone"] * 3),
+    ([("a", "f", '{"x":"\ud83d'), (None, None, "\ude00"), (None, None, '"}')], []),
+])
+@pytest.mark.parametrize("kind", [CallReader, LongWay])
+def test_repairs_are_counted(kind: type, sent: List[Any], counts: List[str]) -> None:
+    """Arguments made text, ids passed over, once a fragment, halves replaced; all at index 0."""
+    deltas = [[{"index": 0, "id": id, "function": {"name": name, "arguments": arguments}}]
+              for id, name, arguments in sent]
+    deltas = json.loads(json.dumps(deltas))
+    assert read(kind, deltas)[1] == counts
 
 
 def test_short_way_is_taken() -> None:

@@ -20,10 +20,21 @@ def mended(text: str) -> str:
 
 
 def grown(*deltas: str) -> List[str]:
-    text = GrowingText(0)
+    counts: List[str] = []
+    text = GrowingText(0, counts.append)
     shown = [text.add(delta) for delta in deltas] + [text.finish()]
     assert "".join(shown) == text.joined()
+    alone = text.joined().count("\ufffd") - "".join(deltas).count("\ufffd")
+    assert counts == ["surrogate_half_alone"] * alone
     return shown
+
+
+def details(items: Any, opaque: OpaqueDetails) -> List[str]:
+    counts: List[str] = []
+    texts = read_details(items, opaque, counts.append)
+    odd = [item for item in items if not isinstance(item, (dict, type(None)))]
+    assert counts == ["reasoning_details_odd"] * len(odd)
+    return texts
 
 
 @pytest.mark.parametrize("deltas, shown", [
@@ -37,9 +48,10 @@ def grown(*deltas: str) -> List[str]:
     (["\ude00", "a"], ["\ufffd", "a", ""]),
     (["a\ud83d\ude00b"], ["a😀b", ""]),
     (["a\ud83db"], ["a\ufffdb", ""]),
+    (["\ude00\ude00\ufffd\ud83d\ud83d", "\ufffd"], ["\ufffd" * 4, "\ufffd" * 2, ""]),
 ])
 def test_half_characters_wait_for_their_other_half(deltas: List[str], shown: List[str]) -> None:
-    """They are joined before anything is shown; one that stays alone becomes U+FFFD."""
+    """They are joined before anything is shown; one that stays alone is counted, as U+FFFD."""
     assert grown(*deltas) == shown
 
 
@@ -47,7 +59,7 @@ def test_any_cut_of_any_text_shows_the_same() -> None:
     """Thousands of texts of halves and wholes, in every number of deltas."""
     for seed in range(3000):
         chance = random.Random(seed)
-        text = "".join(chance.choice("ab\ud83d\ude00é日😀\udbff\udc00") for _ in range(8))
+        text = "".join(chance.choice("ab\ud83d\ude00é日😀\udbff\udc00\ufffd") for _ in range(8))
         marks = sorted(chance.randint(0, len(text)) for _ in range(3))
         deltas = [text[a:b] for a, b in zip([0, *marks], [*marks, len(text)]) if text[a:b]]
         assert "".join(grown(*deltas)) == mended(text), (seed, deltas)
@@ -55,7 +67,7 @@ def test_any_cut_of_any_text_shows_the_same() -> None:
 
 def test_text_that_is_not_kept_is_still_mended() -> None:
     """A call's arguments are kept elsewhere."""
-    text = GrowingText(3, keep=False)
+    text = GrowingText(3, lambda _: None, keep=False)
     assert [text.add("\ud83d"), text.add("\ude00"), text.joined(), text.index] == ["", "😀", "", 3]
 
 
@@ -92,12 +104,12 @@ def test_part_of_a_wrong_shape_is_malformed(parts: List[Any]) -> None:
 def test_details_give_their_texts_and_stay_as_they_are() -> None:
     """Readable texts out, every item kept for the way back, fragments of one item joined."""
     opaque = OpaqueDetails()
-    assert read_details([{"type": "reasoning.text", "text": "a", "index": 0}], opaque) == ["a"]
-    assert read_details(
+    assert details([{"type": "reasoning.text", "text": "a", "index": 0}], opaque) == ["a"]
+    assert details(
         [{"type": "reasoning.text", "text": "b", "index": 0, "signature": "s"}], opaque) == ["b"]
-    assert read_details([{"type": "reasoning.encrypted", "data": "x", "index": 0}], opaque) == []
-    assert read_details([{"type": "reasoning.summary", "summary": "c", "index": 1}, 5, None],
-                        opaque) == ["c"]
+    assert details([{"type": "reasoning.encrypted", "data": "x", "index": 0}], opaque) == []
+    assert details(
+        [{"type": "reasoning.summary", "summary": "c", "index": 1}, 5, None], opaque) == ["c"]
     opaque.keep("reasoning_opaque", "o")
     assert opaque.extras() == {"reasoning_opaque": "o", "reasoning_details": [
         {"type": "reasoning.text", "text": "ab", "index": 0, "signature": "s"},
@@ -110,14 +122,14 @@ def test_details_without_anything_are_none() -> None:
     """And what is no list is malformed."""
     assert OpaqueDetails().extras() is None
     with pytest.raises(LlmError):
-        read_details({"text": "a"}, OpaqueDetails())
+        read_details({"text": "a"}, OpaqueDetails(), lambda _: None)
 
 
 def test_details_hold_no_half_characters() -> None:
     """Halves are joined over fragments; a lone one is replaced, in keys too."""
     opaque = OpaqueDetails()
-    read_details([{"type": "t", "text": "\ud83d"}], opaque)
-    read_details([{"type": "t", "text": "\ude00"}, {"\ud83d": "\ud83d"}], opaque)
+    details([{"type": "t", "text": "\ud83d"}], opaque)
+    details([{"type": "t", "text": "\ude00"}, {"\ud83d": "\ud83d"}], opaque)
     assert opaque.extras() == {"reasoning_details": [
         {"type": "t", "text": "😀"}, {"\ufffd": "\ufffd"}]}
 
@@ -127,7 +139,7 @@ def test_many_fragments_of_details_are_linear() -> None:
     opaque = OpaqueDetails()
     start = time.perf_counter()
     for _ in range(100_000):
-        read_details([{"type": "reasoning.text", "text": "abcdefgh", "index": 0}], opaque)
+        details([{"type": "reasoning.text", "text": "abcdefgh", "index": 0}], opaque)
     extras: Any = opaque.extras()
     assert len(extras["reasoning_details"][0]["text"]) == 800_000
     assert time.perf_counter() - start < 10

@@ -301,13 +301,20 @@ def test_diagnostics_count_what_was_skipped_repaired_or_dropped() -> None:
     decoder.push(delta(call(0, 5, "f", "{}")))
     decoder.push(delta(call(0, None, "g")))
     decoder.push(delta(call(0, None, None, "{}")))
+    decoder.push(delta(call(1, "a", "f", {})))
+    decoder.push(delta(call(1, "b")))
+    decoder.push(delta({"reasoning_details": ["x", None, {"text": "\ude00"}]}))
+    decoder.push(delta({"content": "a\ud83d"}))
+    decoder.push(delta({"content": "b"}))
+    assert counters["surrogate_half_alone"] == 2  # at once: an answer may fail before its end
     decoder.push(event({"choices": [{"index": 1, "delta": {}}]}))
     decoder.push(event({"choices": [{"index": 1, "delta": {}, "finish_reason": "length"}]}))
     decoder.push(event("[DONE]"))
     assert counters == {
         "payload_without_choices": 1, "usage_odd": 1, "content_part_unknown": 1,
         "tool_call_id_odd": 1, "tool_call_name_changed": 1, "tool_call_arguments_repeated": 1,
-        "choice_index_grew": 1, "tool_calls_dropped": 1,
+        "tool_call_arguments_object": 1, "tool_call_id_changed": 1, "reasoning_details_odd": 1,
+        "surrogate_half_alone": 2, "choice_index_grew": 1, "tool_calls_dropped": 2,
     }
 
 

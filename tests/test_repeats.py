@@ -162,6 +162,7 @@ def test_payloads_without_end_are_not_all_kept() -> None:
     [text("")],
     [text("\ud83d"), text("\ude00"), text("é")],
     [text("\ud83d"), text("x")],
+    [text("a\ud83db"), text("\ude00\ude00é"), text("\ud83d\ud83d")],
     [text('"quoted" \\ \n \x00')],
     [KNOWN[0].replace('"a"', '"a\nb"')],  # a control character bare in a string
     [KNOWN[0].replace('"a"', '"a\\x"')],
@@ -208,6 +209,10 @@ def test_payloads_without_end_are_not_all_kept() -> None:
     [opened(0), opened(1)] + [arguments("1", 0)] * 4 + [opened(1)] + [arguments("2", 0)],
     [opened(0)] + [arguments("1", True)] * 4,
     [payload({"content": "a\ud83d"})] * 4 + [text("\ude00")],
+    [opened()] + [arguments(word) for word in ("1", "1", "1", "\ude00é", "1\ud83d", "\ud83d1")],
+    [opened()] + [payload({"tool_calls": [{"index": 0, "id": word, "function": {
+        "arguments": "1"}}]}) for word in ["c0", "new", "new", "new", "c0", ""]],
+    [payload({"content": "x", "reasoning_details": [5]})] * 4,
     [payload({"reasoning": "x", "reasoning_content": "x"})] * 4,
     [payload({"reasoning": "x", "reasoning_details": [{"type": "t", "text": "x"}]})] * 4,
 ])
@@ -221,6 +226,15 @@ def test_what_differs_otherwise_is_read_in_full(odd: List[str]) -> None:
 def test_tags_in_text_are_seen(options: Dict[str, Any]) -> None:
     """Where think tags are read, text is never taken as it is."""
     both([*KNOWN, text("<think>"), text("x"), text("</think>"), text("y"), *END], **options)
+
+
+def test_halves_that_stay_alone_are_counted_the_short_way() -> None:
+    """In text and in arguments, each as often as it was replaced."""
+    run = [text("a\ud83db"), text("\ude00\ud83d"), text("\ud83d"), opened(), arguments("1"),
+           arguments("2"), arguments("3"), arguments("a\ud83db\ude00")]
+    assert read_in_full([*KNOWN, *run]) == 3 + 3  # none of those with halves
+    assert both([*KNOWN, *run, payload({}, finish_reason="length"), "[DONE]"])[3] == {
+        "surrogate_half_alone": 6, "tool_calls_dropped": 1}
 
 
 def test_limit_of_arguments_holds_the_short_way() -> None:

@@ -15,7 +15,7 @@ from ...chunks import StreamChunk, ToolCallDelta
 from ...messages import Block
 from ...strictjson import mend_text
 from ...toolcalls import ToolCallAssembler
-from .content import GrowingText
+from .content import Count, GrowingText
 from .placing import PlacedCall, Placement, read_arguments, read_index
 from .shapes import FRAGMENT_FIELDS, FUNCTION_FIELDS, malformed, string
 
@@ -27,12 +27,12 @@ class _OpenCall:
 
     __slots__ = ("place", "index", "id_told", "name_told", "arguments")
 
-    def __init__(self, place: PlacedCall, index: int) -> None:
+    def __init__(self, place: PlacedCall, index: int, count: Count) -> None:
         self.place = place
         self.index = index
         self.id_told = False
         self.name_told = False
-        self.arguments = GrowingText(index, keep=False)
+        self.arguments = GrowingText(index, count, keep=False)
 
 
 class CallReader:
@@ -41,14 +41,14 @@ class CallReader:
     Args:
         assembler: joins them, holds the limits, and parses at the end.
         open_block: opens a block of a type in a list of chunks; gives its index.
-        count: counts what was skipped or dropped, by name.
+        count: counts what was skipped, repaired or dropped, by name.
     """
 
     def __init__(
         self,
         assembler: ToolCallAssembler,
         open_block: Callable[[Chunks, str], int],
-        count: Callable[[str], None],
+        count: Count,
     ) -> None:
         self._assembler = assembler
         self._open_block = open_block
@@ -124,11 +124,16 @@ class CallReader:
         # Blank arguments say nothing, so beside a repeated name they open no further call.
         says = bool(arguments.strip()) if isinstance(arguments, str) else True
         place = self._placement.place(index, sent_id, name, says)
+        if sent_id and sent_id != place.sent_id:
+            # For each fragment: many are a provider's habit, one may be another call's.
+            self._count("tool_call_id_changed")
         text = ""
         if says or arguments:
             text = read_arguments(place, arguments, bool(name), sent_id)
             if not text:
                 self._count("tool_call_arguments_repeated")
+            elif type(arguments) is dict:
+                self._count("tool_call_arguments_object")
         extras = None
         if fragment.keys() - FRAGMENT_FIELDS or function.keys() - FUNCTION_FIELDS:
             extras = _extras(fragment, function)
@@ -136,7 +141,7 @@ class CallReader:
         call = self._calls.get(place.number)
         if call is None:
             block = self._open_block(chunks, "tool-call")
-            call = self._calls[place.number] = _OpenCall(place, block)
+            call = self._calls[place.number] = _OpenCall(place, block, self._count)
             place.pieces = self._assembler.pieces(place.number)
         elif name and call.name_told and name != place.name:
             self._count("tool_call_name_changed")
@@ -182,7 +187,6 @@ class CallReader:
         for call in self._calls.values():
             text = call.arguments.finish()
             if text:
-                self._count("surrogate_half_alone")
                 chunks.append(ToolCallDelta(call.index, None, None, text))
 
     def finish(self) -> List[Tuple[int, Block]]:

@@ -14,18 +14,22 @@ from ...chunks import StreamChunk
 from ...strictjson import mend_surrogates, mend_text
 from .shapes import malformed
 
+Count = Callable[[str], None]
+
 
 class GrowingText:
     """The text of one block while it grows; ``add`` returns what can be shown now.
 
     A high surrogate at the end of a delta waits for its other half; ``finish``
-    gives U+FFFD for one that stays alone.
+    gives U+FFFD for one that stays alone. Each half that stays alone is counted,
+    wherever it stands.
     """
 
-    __slots__ = ("index", "half", "pieces", "keep")
+    __slots__ = ("index", "half", "pieces", "keep", "_count")
 
-    def __init__(self, index: int, keep: bool = True) -> None:
+    def __init__(self, index: int, count: Count, keep: bool = True) -> None:
         self.index = index
+        self._count = count
         self.half = ""  # a high surrogate that waits for its other half
         self.pieces: List[str] = []
         self.keep: Callable[[str], None] = self.pieces.append if keep else _forget
@@ -36,7 +40,10 @@ class GrowingText:
             text, self.half = self.half + text, ""
             if "\ud800" <= text[-1] <= "\udbff":
                 text, self.half = text[:-1], text[-1]
-            text = mend_text(text)
+            sent, text = text, mend_text(text)
+            if text != sent:
+                for _ in range(text.count("\ufffd") - sent.count("\ufffd")):
+                    self._count("surrogate_half_alone")
         if text:
             self.keep(text)
         return text
@@ -45,6 +52,7 @@ class GrowingText:
         """Return what was held back, mended."""
         text, self.half = mend_text(self.half), ""
         if text:
+            self._count("surrogate_half_alone")
             self.keep(text)
         return text
 
@@ -133,8 +141,10 @@ def _place(item: Dict[str, Any]) -> str:
     return repr((item.get("type"), item.get("index")))
 
 
-def read_details(details: Any, opaque: OpaqueDetails) -> List[str]:
+def read_details(details: Any, opaque: OpaqueDetails, count: Count) -> List[str]:
     """Read ``reasoning_details``: keep each item, return the readable texts.
+
+    An item that is no object says nothing readable: it is counted and passed over.
 
     Raises:
         LlmError: ``MALFORMED_RESPONSE`` for a wrong shape.
@@ -144,7 +154,9 @@ def read_details(details: Any, opaque: OpaqueDetails) -> List[str]:
     texts: List[str] = []
     for item in details:
         if not isinstance(item, dict):
-            continue  # an odd item says nothing readable
+            if item is not None:
+                count("reasoning_details_odd")
+            continue
         opaque.add(item)
         for key in ("text", "summary"):
             if isinstance(item.get(key), str) and item[key]:

@@ -374,7 +374,7 @@ class ChatCompletionsDecoder:
     def _add_text(self, chunks: Chunks, text: str) -> None:
         block = self._text
         if block is None:
-            block = self._text = GrowingText(self._open(chunks, "text"))
+            block = self._text = GrowingText(self._open(chunks, "text"), self._count)
         text = block.add(text)
         if text:
             chunks.append(TextDelta(block.index, text))
@@ -382,7 +382,7 @@ class ChatCompletionsDecoder:
     def _add_thought(self, chunks: Chunks, text: str) -> None:
         block = self._reasoning
         if block is None:
-            block = self._reasoning = GrowingText(self._open(chunks, "reasoning"))
+            block = self._reasoning = GrowingText(self._open(chunks, "reasoning"), self._count)
         text = block.add(text)
         if text:
             chunks.append(ReasoningDelta(block.index, text))
@@ -404,7 +404,7 @@ class ChatCompletionsDecoder:
             self._add_thought(chunks, text)
         details = delta.get("reasoning_details")
         if details:
-            for text in read_details(details, self._details):
+            for text in read_details(details, self._details, self._count):
                 if not told:
                     self._add_thought(chunks, text)
         opaque = delta.get("reasoning_opaque")
@@ -517,7 +517,6 @@ class ChatCompletionsDecoder:
         for block, kind in ((self._text, TextDelta), (self._reasoning, ReasoningDelta)):
             text = block.finish() if block else ""
             if block and text:
-                self._count("surrogate_half_alone")
                 chunks.append(kind(block.index, text))
         self._calls.flush(chunks)
 
