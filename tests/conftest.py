@@ -26,6 +26,12 @@ if importlib.util.find_spec("streamcore") is None:
     sys.path.insert(0, str(ROOT))
 
 
+def pytest_collection_finish() -> None:
+    """Set apart what the collection made: no later garbage collection has to go through it."""
+    gc.collect()
+    gc.freeze()
+
+
 def open_descriptors() -> Set[Tuple[str, str]]:
     """Return number and target of each open file descriptor; nothing where /proc is absent."""
     found = set()
