@@ -6,7 +6,7 @@ loopback HTTP, interleaved in one run, each measurement in a fresh process after
 medians of --repeat runs (5). CPU µs per event is what a client's own process spends; ratios
 are to the bare loop (iter_content(None), split at blank lines, json.loads, no safety) and to
 json.loads of the payloads alone. A client whose result is not exactly the scripted one has its
-row marked.
+row marked: the bare loop finds nothing in a stream with CRLF, for one.
 
     --import     what importing costs, in a fresh interpreter
     --linear     15k, 30k, 60k fragments; 1, 10, 100 MB: work must grow in proportion
@@ -473,10 +473,18 @@ def stages_of(
     yield "Client.stream: all of it", lambda: client.stream("go").message
 
 
+def positive(text: str) -> int:
+    """The whole number, 1 or more, that a text is; ValueError for any other."""
+    if int(text) < 1:
+        raise ValueError(text)
+    return int(text)
+
+
 def arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--repeat", type=int, default=5, metavar="N", help="runs per figure (5)")
+    parser.add_argument("--repeat", type=positive, default=5, metavar="N",
+                        help="runs per figure (5)")
     parser.add_argument("--peers", action="store_true", help="other libraries too")
     parser.add_argument("--json", metavar="FILE", help="write all figures there")
     parser.add_argument("-k", default="", metavar="WORD", help="only scenarios with this word")
@@ -510,6 +518,10 @@ def versions_text(clients: Sequence[str]) -> str:
 
 def main(argv: Sequence[str]) -> int:
     args = arguments().parse_args(argv)
+    if not any(args.k in scenario for scenario in SCENARIOS):
+        sys.exit(f"no scenario has {args.k!r} in its name: {', '.join(SCENARIOS)}")
+    if args.readme and args.k:
+        sys.exit("--readme writes the whole table: not with -k")
     if args.readme and replaced(README.read_text(encoding="utf-8"), "") is None:
         sys.exit(f"{README.name} has no {BEGIN} … {END}")
     if not args.here:

@@ -111,7 +111,8 @@ class CallContext:
     Comes back: ``request_id`` and ``status`` of the answer, ``diagnostics`` (counters
     by name of what was skipped, repaired or dropped); of the last attempt only.
     Raises:
-        TypeError: for limits that are no ``Limits``, or headers that are no mapping.
+        TypeError: for a cancel that is no event, limits that are no ``Limits``, or headers
+            that are no mapping.
     """
 
     def __init__(
@@ -125,6 +126,8 @@ class CallContext:
     ) -> None:
         if not isinstance(limits, (type(None), Limits)):
             raise TypeError(f"limits are Limits, not {type(limits).__name__}")
+        if cancel is not None and not hasattr(cancel, "is_set"):
+            raise TypeError(f"cancel is a threading.Event, not {type(cancel).__name__}")
         if not isinstance(headers, (type(None), Mapping)):
             raise TypeError(f"headers are a mapping, not {type(headers).__name__}")
         self.cancel = cancel

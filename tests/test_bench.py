@@ -306,6 +306,19 @@ def test_words_choose_scenarios() -> None:
     assert (args.here, args.k, args.do_single, args.repeat) == (True, "CRLF", True, 5)
 
 
+@pytest.mark.parametrize("argv, words", [
+    (["--repeat", "0"], "--repeat"), (["-k", "nosuch"], "no scenario"),
+    (["--readme", "-k", "text"], "whole table"),
+])
+def test_what_cannot_be_measured_is_said(
+    argv: List[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing is run, and nothing written, for what would give an empty table."""
+    with pytest.raises(SystemExit) as caught:
+        bench.main(["--here", *argv])
+    assert words in f"{caught.value.code}{capsys.readouterr().err}"
+
+
 def test_targets_are_judged_where_they_were_measured() -> None:
     """Against another client, or another scenario; a failed row judges nothing."""
     def some(**costs: float) -> Dict[str, Any]:

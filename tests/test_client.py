@@ -608,10 +608,26 @@ def test_stream_of_wrong_argument_types(serve: Any, connect: Any) -> None:
     """Limits and headers of another type are refused before any I/O."""
     server = serve(HELLO)
     client = connect(server)
-    for rest in ({"limits": {"idle_timeout": 3}}, {"headers": [("a", "b")]}, {"odd": 1}):
-        with pytest.raises(TypeError):
+    for rest in ({"limits": {"idle_timeout": 3}}, {"headers": [("a", "b")]}, {"odd": 1},
+                 {"cancel": True}):
+        with pytest.raises(TypeError, match=next(iter(rest))):
             client.stream("hi", **rest)
+        with pytest.raises(TypeError, match=next(iter(rest))):
+            client.complete("hi", **rest)
+    with pytest.raises(TypeError, match="no argument 'hold'"):
+        client.complete("hi", hold=True)
     assert server.connection_count == 0
+
+
+def test_client_without_a_base_url_says_how_to_give_one(monkeypatch: Any) -> None:
+    """The variable alone does not help where no provider is named: nothing is read unasked."""
+    monkeypatch.setenv("OPENAI_COMPATIBLE_BASE_URL", "http://127.0.0.1:1/v1")
+    with Client("m") as client:
+        with pytest.raises(LlmError, match="name the provider .openai-compatible.") as caught:
+            client.stream("hi")
+    assert caught.value.code == "INVALID_REQUEST"
+    with Client("m", provider="openai-compatible") as client:
+        client.stream("hi").close()
 
 
 # Keys from the environment.

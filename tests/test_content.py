@@ -118,6 +118,16 @@ def test_details_give_their_texts_and_stay_as_they_are() -> None:
     ]}
 
 
+def test_details_of_other_shapes_go_back_as_they_came() -> None:
+    """A summary in parts is no text to show, and its provider wants it back."""
+    opaque = OpaqueDetails()
+    parts = [{"type": "summary_text", "text": "s"}]
+    assert details([{"type": "reasoning.summary", "summary": parts, "index": 0}], opaque) == []
+    assert details([{"type": "t", "text": None, "index": 1}], opaque) == []
+    assert opaque.extras() == {"reasoning_details": [
+        {"type": "reasoning.summary", "summary": parts, "index": 0}, {"type": "t", "index": 1}]}
+
+
 def test_details_without_anything_are_none() -> None:
     """And what is no list is malformed."""
     assert OpaqueDetails().extras() is None

@@ -249,3 +249,19 @@ def test_type_checkers_see_every_public_name() -> None:
     source = (ROOT / "streamcore" / "__init__.py").read_text(encoding="utf-8")
     seen = re.findall(r"\b(\w+) as \1\b", source)
     assert sorted([*seen, "__version__"]) == PUBLIC
+
+
+def test_call_without_requests_says_what_to_install() -> None:
+    """The half that calls is there, and names what it needs when it is used."""
+    code = (
+        "import sys; sys.modules['requests'] = None\n"
+        "from streamcore import Client\n"
+        "with Client('m', base_url='http://127.0.0.1:1/v1') as client:\n"
+        "    try:\n"
+        "        client.complete('hi')\n"
+        "    except ModuleNotFoundError as missing:\n"
+        "        print(missing.name, missing.__cause__, missing)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE,
+                          universal_newlines=True, check=True)
+    assert done.stdout.startswith("requests None ") and "pip install requests" in done.stdout

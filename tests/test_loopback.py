@@ -217,6 +217,7 @@ def test_body_without_steps_gives_its_bytes(answer: Any, body: bytes) -> None:
 @pytest.mark.parametrize("script, place", [
     ("x", "answers: a list"),
     ({"answer": []}, "script: unknown key 'answer'"),
+    ([{"answer": {"text": "x"}}], r"answers\[0\]: 'answer' is a step: \{'steps': \[\{'answer'"),
     ({"answers": [], "after_last": "stop"}, "after_last: one of"),
     ([3], r"answers\[0\]: an object"),
     ([{}, {"stauts": 200}], r"answers\[1\]: unknown key 'stauts'"),

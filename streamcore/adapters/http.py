@@ -19,6 +19,7 @@ from ..dialects import write_body
 from ..dialects.options import DialectOptions
 from ..errors import LlmError
 from ..frozen import FrozenDict
+from ..given import invalid
 from ..limits import Limits, ResolvedLimits, resolve_limits
 from ..providers import ModelInfo, ProviderProfile
 from ..retry import RetryPolicy
@@ -121,6 +122,11 @@ class HttpSettings:
             base = self.environ.get(name) or None
         found = self._urls.get(base)
         if found is None:
+            if base is None and self.profile.base_url is None and self.environ is None and name:
+                raise invalid(
+                    f"there is no base URL: give base_url, or set {name} and name the provider"
+                    f" ({self.profile.name}), which lets it be read"
+                )
             found = self.profile.url(base)
             _remember(self._urls, base, found)
         return found

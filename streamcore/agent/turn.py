@@ -262,7 +262,9 @@ class Turn:
             return None
         if status in ("failed", "timeout"):
             name = outcome.call.name
-            text = f"the tool {name} failed, and its effects are unknown: {outcome.content}"
+            text = f"the tool {name} failed: {outcome.content}"
+            if "effects are unknown" not in text:
+                text += "; its effects are unknown"
             return Stop("tool-failure", Failure(TOOL_CODE, text))
         if status in ("error", "unknown-tool", "invalid-arguments"):
             return self._gates.check_failure(outcome.call, outcome.content)

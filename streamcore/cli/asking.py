@@ -120,5 +120,7 @@ def wrong_values_are_usage() -> Iterator[None]:
 def _server(path: str) -> LoopbackServer:
     try:
         return LoopbackServer(Script.parse(json.loads(read_bounded(path))))
-    except (OSError, ValueError, RecursionError) as error:
+    except OSError as error:
+        raise Usage(f"--script {path}: {error.strerror or error}") from error
+    except (ValueError, RecursionError) as error:
         raise Usage(f"--script {path}: {error}") from error

@@ -77,7 +77,9 @@ def _ask(client: Client, args: Namespace, prompt: str, tools: Any) -> Stream:
 def _read_json(path: str) -> Any:
     try:
         tools = json.loads(read_bounded(path))
-    except (OSError, ValueError, RecursionError) as error:
+    except OSError as error:
+        raise Usage(f"--tools {path}: {error.strerror or error}") from error
+    except (ValueError, RecursionError) as error:
         raise Usage(f"--tools {path}: {error}") from error
     if not isinstance(tools, list):
         raise Usage(f"--tools {path}: a list of tools is wanted, not {type(tools).__name__}")

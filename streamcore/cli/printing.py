@@ -121,7 +121,7 @@ def usage_words(usage: Optional[TokenUsage]) -> str:
     """Return the counts that are known, in words."""
     known = {} if usage is None else usage.to_dict()
     shown = [f"{count} {_COUNTS[name]}" for name, count in known.items()]
-    return "tokens: " + ", ".join(shown) if shown else "no report"
+    return "tokens: " + ", ".join(shown) if shown else "tokens: no report"
 
 
 def note_cut(terminal: Terminal, finish: Optional[str], diagnostics: Mapping[str, int]) -> None:

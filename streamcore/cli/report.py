@@ -69,7 +69,8 @@ def _lines(outcome: Outcome) -> Iterator[Tuple[str, str]]:
         yield "error", failure_line(outcome.error)
         yield "where", outcome.tape.place()
         yield "retryable", "yes" if outcome.error.retryable else "no"
-    yield "read", f"{outcome.tape.size} bytes, {outcome.tape.events} events"
+    count = outcome.tape.events
+    yield "read", f"{outcome.tape.size} bytes, {count} event{'s' * (count != 1)}"
     yield "blocks", _blocks(outcome)
     yield from _calls(outcome)
     yield "usage", usage_words(outcome.arrived.usage)

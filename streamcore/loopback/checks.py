@@ -74,8 +74,13 @@ def word(value: Any, where: str, allowed: Sequence[str]) -> str:
     return str(value)
 
 
-def known_keys(value: Dict[str, Any], where: str, allowed: Sequence[str]) -> None:
-    """Refuse an object that has a key nobody would read."""
+def known_keys(
+    value: Dict[str, Any], where: str, allowed: Sequence[str], steps: Sequence[str] = ()
+) -> None:
+    """Refuse an object that has a key nobody would read; ``steps`` are told from others."""
     for key in value:
-        if key not in allowed:
-            refuse(where, f"unknown key {key!r}; known are {', '.join(allowed)}")
+        if key in allowed:
+            continue
+        if key in steps:
+            refuse(where, f"{key!r} is a step: {{'steps': [{{{key!r}: ...}}]}}")
+        refuse(where, f"unknown key {key!r}; known are {', '.join(allowed)}")

@@ -16,7 +16,7 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Tuple
 
 from . import checks
 from .ops import EMIT, ENDINGS, PLACEHOLDER, Frames, Op, Step, fill, iter_ops
-from .steps import check_steps, is_endless, repeated_text
+from .steps import STEP_NAMES, check_steps, is_endless, repeated_text
 
 FRAMINGS = ("chunked", "close", "content-length", "http10")
 CODING_MODES = ("flush", "noflush", "bad")
@@ -135,7 +135,7 @@ def parse_answer(value: Any, where: str, index: Optional[int] = None) -> Answer:
     Raises: ``ValueError`` that names the place of what is wrong.
     """
     value = checks.mapping(value, where)
-    checks.known_keys(value, where, (*_FIELDS, *_BODIES, "bom"))
+    checks.known_keys(value, where, (*_FIELDS, *_BODIES, "bom"), STEP_NAMES)
     _check_json(value, where)
     fields = {key: check(value[key], f"{where}.{key}")
               for key, check in _FIELDS.items() if key in value}

@@ -133,6 +133,7 @@ _CHECKS: Dict[str, Callable[[Any, str], Any]] = {
     "repeat": _check_repeat, "reset": checks.true, "close": checks.true,
     "shutdown_write": checks.true, "chunk_size_bad": checks.true, "answer": _anything,
 }
+STEP_NAMES = tuple(_CHECKS)
 
 
 def _whole_answer(value: Any, where: str) -> List[Step]:

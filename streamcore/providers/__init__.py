@@ -51,7 +51,7 @@ def get_profile(
     if name in PROFILES:
         return PROFILES[name]
     known = [*extra, *PROFILES]
-    near = get_close_matches(name.strip().lower(), known, n=3, cutoff=0.5)
+    near = get_close_matches(name.strip().lower(), known, n=3, cutoff=0.7)
     hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known)}"
     raise ValueError(f"no provider is named {name[:80]!r}: {hint}")
 

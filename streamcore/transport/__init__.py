@@ -89,6 +89,7 @@ class Transport:
                 ``limits.total_timeout`` for this one.
             secrets: what no message may show.
         Raises:
+            ModuleNotFoundError: where requests is not installed.
             LlmError: ``ABORTED``, ``TIMEOUT`` (``clock`` says which), ``TRANSPORT``
                 (``phase`` says where), ``INVALID_REQUEST`` (a URL, header or certificate
                 file that cannot be used).
@@ -112,8 +113,15 @@ class Transport:
         """
         sender = self._made.get("sender")
         if sender is None:
-            from .sending import Sender  # imports requests: only when a call is made
-
+            try:
+                from .sending import Sender  # imports requests: only when a call is made
+            except ModuleNotFoundError as missing:
+                if missing.name != "requests":
+                    raise
+                raise ModuleNotFoundError(
+                    "streamcore calls providers through requests, which is not installed:"
+                    " pip install requests", name="requests",
+                ) from None
             made = Sender(self._session, self._settings, self._trust_env, self._pool_size)
             sender = self._made.setdefault("sender", made)
         return sender

@@ -103,9 +103,12 @@ class OpaqueDetails:
         An item goes on under the same type and index, whatever comes between: its text
         in pieces, then its signature alone. Without an index only the last one goes on.
         """
-        rest = {key: value for key, value in item.items() if key not in ("text", "summary")}
-        texts = {
-            key: item[key] for key in ("text", "summary") if isinstance(item.get(key), str)
+        growing = ("text", "summary")
+        texts = {key: item[key] for key in growing if isinstance(item.get(key), str)}
+        rest = {
+            key: value
+            for key, value in item.items()
+            if key not in growing or not isinstance(value, (str, type(None)))
         }
         at = self._find(rest)
         if at is None:
