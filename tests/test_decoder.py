@@ -401,8 +401,9 @@ def test_payload_parser_may_be_handed_in() -> None:
 class LongWay(ChatCompletionsDecoder):
     """A decoder without the short way for deltas that hold one thing."""
 
-    def _delta(self, delta: Dict[str, Any]) -> Any:
-        return self._any_delta(delta)
+    def __init__(self, options: DialectOptions) -> None:
+        super().__init__(options)
+        self._deltas.add = self._deltas.add_any  # type: ignore[method-assign]
 
 
 def random_delta(rng: random.Random) -> Dict[str, Any]:

@@ -10,32 +10,20 @@ each stands where it is decided.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
 
 from ... import failures, strictjson
-from ...chunks import (
-    BlockEnd,
-    BlockStart,
-    Finish,
-    FinishReason,
-    ReasoningDelta,
-    StreamChunk,
-    TextDelta,
-    UsageChunk,
-)
+from ...chunks import BlockEnd, Finish, FinishReason, StreamChunk, UsageChunk
 from ...errors import LlmError, Partial
 from ...limits import ResolvedLimits, resolve_limits
-from ...messages import REASONING_FIELDS, Block, ReasoningBlock, TextBlock
+from ...messages import Block
 from ...sse import SseEnd, SseEvent
 from ...toolcalls import ToolCallAssembler
 from ..options import DialectOptions
-from .call_reader import CallReader
-from .content import GrowingText, OpaqueDetails, more_text, read_content, read_details
+from .deltas import DeltaReader
 from .ending import FINISH_WORDS, closed_error, empty_error, finish_error, no_call_error
-from .repeats import Repeats, Take, one_string
-from .shapes import DELTA_FIELDS, malformed, shown, string
-from .think_tags import ThinkTags
+from .repeats import Repeats, one_string
+from .shapes import malformed, shown, string
 from .usage_report import read_usage
 
 _CAUTION = {"stop": 0, "tool-calls": 1, "max-tokens": 2, "error": 3}  # of several, the highest wins
@@ -78,18 +66,8 @@ class ChatCompletionsDecoder:
         self._decode = strictjson.read_value if json_loads is None else _whole(json_loads)
         self._repeats: Optional[Repeats] = Repeats()
         self._options = options or DialectOptions()
-        self._text: Optional[GrowingText] = None
-        self._reasoning: Optional[GrowingText] = None
-        self._reasoning_field = "reasoning_content"
-        self._calls = CallReader(
-            ToolCallAssembler(limits.max_tool_calls, limits.max_tool_argument_bytes),
-            self._open,
-            self._count,
-        )
-        self._blocks = 0  # blocks opened so far: the next one's index
-        self._think = ThinkTags() if self._options.think_tags else None
-        self._in_thought = False  # the last content was marked as a thought
-        self._details = OpaqueDetails()
+        assembler = ToolCallAssembler(limits.max_tool_calls, limits.max_tool_argument_bytes)
+        self._deltas = DeltaReader(self._options.think_tags, assembler, self._count)
         self._choice: Any = None  # the choice index of the one answer
         self._finish: Optional[str] = None  # the most cautious meaning so far
         self._word: Optional[str] = None  # the provider's word for it
@@ -136,29 +114,20 @@ class ChatCompletionsDecoder:
                 return []
             payload = _unwrapped(payload, data)
         chunks = self._payload(payload)
-        if repeats is not None and len(chunks) == 1:
-            if repeats.patience:
-                repeats.patience -= 1
-                self._learn(repeats, data, payload)
-            else:
+        if repeats is not None:
+            if not repeats.patience or not self._deltas.plain:
                 self._repeats = None
+            elif len(chunks) == 1:
+                self._learn(repeats, data, payload)
         return chunks
 
     def _learn(self, repeats: Repeats, data: str, payload: Dict[str, Any]) -> None:
         """Keep a payload that may come again with another string."""
+        repeats.patience -= 1
         found = one_string(payload)
-        if found is None or self._think is not None:
-            return
-        holder, name = found
-        take: Take
-        if name == "arguments":
-            fragment = payload["choices"][0]["delta"]["tool_calls"][0]
-            take = partial(self._calls.more, fragment["index"])
-        else:
-            block = self._text if name == "content" else self._reasoning
-            assert block is not None  # the string is in it
-            take = partial(more_text, block, TextDelta if name == "content" else ReasoningDelta)
-        repeats.learn(data, payload, holder, name, take)
+        if found is not None:
+            holder, name = found
+            repeats.learn(data, payload, holder, name, self._deltas.taker(payload, name))
 
     def _is_note(self, event: SseEvent) -> bool:
         """Say whether an event of another name holds plain words: a gateway's own keep-alive."""
@@ -201,8 +170,7 @@ class ChatCompletionsDecoder:
 
     def partial(self) -> Partial:
         """Return what has arrived so far; never a tool call."""
-        text = self._text.joined() if self._text else ""
-        reasoning = self._reasoning.joined() if self._reasoning else ""
+        text, reasoning = self._deltas.so_far()
         usage = read_usage(self._usage) if self._usage is not None else None
         return Partial(text, reasoning, usage)
 
@@ -252,9 +220,25 @@ class ChatCompletionsDecoder:
             return self._stand_in(choice)
         if choice.get("message") is not None:
             self._count("message_beside_delta")
-        chunks = self._delta(delta) if delta else []
+        chunks = self._deltas.add(delta) if delta else []
         if chunks:
             self._delta_seen = True
+        return chunks
+
+    def _stand_in(self, choice: Dict[str, Any]) -> Chunks:
+        chunks: Chunks = []
+        message = choice.get("message")
+        if message is None:
+            return chunks
+        if type(message) is not dict:
+            raise malformed(f"a message is a {type(message).__name__}")
+        if not self._delta_seen:
+            self._count("message_in_place_of_delta")
+            return self._deltas.add_message(message)
+        self._count("message_beside_delta")
+        calls = self._deltas.calls
+        if message.get("tool_calls") and not len(calls):  # told nowhere else: not lost
+            calls.add_whole(chunks, message["tool_calls"])
         return chunks
 
     def _refuse_frame(self, payload: Dict[str, Any], choices: Any) -> None:
@@ -267,171 +251,7 @@ class ChatCompletionsDecoder:
         if choices and len(choices) > 1:
             raise malformed("a frame holds more than one choice: a second answer")
 
-    def _delta(self, delta: Dict[str, Any]) -> Chunks:
-        # Most deltas hold one thing and nothing else: more text of an open block, or fragments
-        # of calls. _any_delta comes to the same for them, 0.4 µs later: test_decoder holds
-        # both against each other.
-        if len(delta) == 1:
-            text = delta.get("content")
-            if text is None:
-                calls = delta.get("tool_calls")
-                if calls:
-                    chunks: Chunks = []
-                    self._calls.add(chunks, calls)
-                    return chunks
-                text, block = delta.get(self._reasoning_field), self._reasoning
-                if type(text) is str and text and block is not None:
-                    if text.isascii() and not block.half:
-                        block.keep(text)
-                        return [ReasoningDelta(block.index, text)]
-            elif type(text) is str and text and self._think is None and not self._in_thought:
-                block = self._text
-                if block is not None and text.isascii() and not block.half:
-                    block.keep(text)
-                    return [TextDelta(block.index, text)]
-        return self._any_delta(delta)
-
-    def _any_delta(self, delta: Dict[str, Any]) -> Chunks:
-        chunks: Chunks = []
-        unknown = delta.keys() - DELTA_FIELDS
-        if unknown:
-            self._count("delta_field_unknown", len(unknown))
-        self._add_reasoning(chunks, delta)
-        content = delta.get("content")
-        if type(content) is str:
-            if "extra_content" in delta or self._in_thought:
-                content = self._told_as_thought(chunks, delta, content)
-            if content:
-                self._add_content(chunks, content)
-        elif content is not None:
-            self._add_parts(chunks, content)
-        refusal = delta.get("refusal")
-        if refusal is not None and refusal != "":
-            self._add_text(chunks, string(refusal, "refusal"))
-        calls = delta.get("tool_calls")
-        if calls:
-            self._calls.add(chunks, calls)
-        elif calls is not None and type(calls) is not list:
-            raise malformed(f"tool_calls is a {type(calls).__name__}")
-        call = delta.get("function_call")
-        if call is not None and (type(call) is not dict or any(call.values())):
-            self._calls.add(chunks, [{"function": call}])
-        return chunks
-
-    def _told_as_thought(self, chunks: Chunks, delta: Dict[str, Any], content: str) -> str:
-        """Give out content that Gemini marks as a thought; return what is left of it.
-
-        Its endpoint sends thoughts as content, marked beside it, and in ``<thought>`` tags
-        of which the closing one stands before the answer.
-        """
-        extra = delta.get("extra_content")
-        google = extra.get("google") if isinstance(extra, dict) else None
-        if isinstance(google, dict) and google.get("thought") is True:
-            if not self._in_thought and content.startswith("<thought>"):
-                content = content[len("<thought>"):]
-            self._in_thought = True
-            self._repeats = None
-            if content:
-                self._add_thought(chunks, content)
-            return ""
-        if self._in_thought and content:
-            self._in_thought = False
-            if content.startswith("</thought>"):
-                content = content[len("</thought>"):]
-        return content
-
-    def _stand_in(self, choice: Dict[str, Any]) -> Chunks:
-        chunks: Chunks = []
-        message = choice.get("message")
-        if message is None:
-            return chunks
-        if type(message) is not dict:
-            raise malformed(f"a message is a {type(message).__name__}")
-        if not self._delta_seen:
-            self._count("message_in_place_of_delta")
-            calls = message.get("tool_calls")
-            if calls:
-                message = {key: value for key, value in message.items() if key != "tool_calls"}
-            chunks = self._any_delta(message)
-            if calls:
-                self._calls.add_whole(chunks, calls)
-            return chunks
-        self._count("message_beside_delta")
-        chunks = []
-        if message.get("tool_calls") and not len(self._calls):  # told nowhere else: not lost
-            self._calls.add_whole(chunks, message["tool_calls"])
-        return chunks
-
-    # -- text and reasoning --------------------------------------------------------------
-
-    def _add_content(self, chunks: Chunks, text: str) -> None:
-        if self._think is None:
-            self._add_text(chunks, text)
-            return
-        for is_reasoning, piece in self._think.push(text):
-            (self._add_thought if is_reasoning else self._add_text)(chunks, piece)
-
-    def _add_text(self, chunks: Chunks, text: str) -> None:
-        block = self._text
-        if block is None:
-            block = self._text = GrowingText(self._open(chunks, "text"), self._count)
-        text = block.add(text)
-        if text:
-            chunks.append(TextDelta(block.index, text))
-
-    def _add_thought(self, chunks: Chunks, text: str) -> None:
-        block = self._reasoning
-        if block is None:
-            block = self._reasoning = GrowingText(self._open(chunks, "reasoning"), self._count)
-        text = block.add(text)
-        if text:
-            chunks.append(ReasoningDelta(block.index, text))
-
-    def _add_reasoning(self, chunks: Chunks, delta: Dict[str, Any]) -> None:
-        told = ""
-        for field in REASONING_FIELDS:
-            text = delta.get(field)
-            if text is None or text == "":
-                continue
-            text = string(text, field)
-            if told:  # the same reasoning under a second name
-                if text != told:
-                    self._count("reasoning_under_another_name")
-                continue
-            if self._reasoning is None:
-                self._reasoning_field = field
-            told = text
-            self._add_thought(chunks, text)
-        details = delta.get("reasoning_details")
-        if details:
-            for text in read_details(details, self._details, self._count):
-                if not told:
-                    self._add_thought(chunks, text)
-        opaque = delta.get("reasoning_opaque")
-        if opaque:
-            self._details.keep("reasoning_opaque", opaque)
-        blocks = delta.get("thinking_blocks")  # LiteLLM's, with signatures that must come back
-        if blocks:
-            self._details.keep("thinking_blocks", blocks)
-
-    def _add_parts(self, chunks: Chunks, content: Any) -> None:
-        if type(content) is not list:
-            raise malformed(f"content is a {type(content).__name__}")
-        for kind, text in read_content(content):
-            if kind == "text":
-                self._add_content(chunks, text)
-            elif kind == "reasoning":
-                self._add_thought(chunks, text)
-            else:
-                self._count("content_part_unknown")
-
     # -- what is noted beside ------------------------------------------------------------
-
-    def _open(self, chunks: Chunks, block_type: str) -> int:
-        index = self._blocks
-        self._blocks += 1
-        chunks.append(BlockStart(index, block_type))
-        return index
 
     def _note_usage(self, report: Any) -> None:
         if isinstance(report, dict) and any(type(value) is int for value in report.values()):
@@ -480,7 +300,7 @@ class ChatCompletionsDecoder:
     def _end(self) -> Chunks:
         self.done = True
         chunks: Chunks = []
-        self._flush(chunks)
+        self._deltas.flush(chunks)
         if self._finish is None:
             self._count("finish_reason_missing")
         kind = self._finish or "stop"
@@ -497,7 +317,7 @@ class ChatCompletionsDecoder:
         usage = read_usage(self._usage) if self._usage is not None else None
         if usage is None and self._usage is not None:
             self._count("usage_odd")
-        blocks = self._whole_texts() + calls
+        blocks = self._deltas.whole_texts() + calls
         if kind == "stop" and not blocks:
             raise empty_error(usage, self._options.context_window)
         for index, block in sorted(blocks, key=lambda pair: pair[0]):
@@ -505,36 +325,17 @@ class ChatCompletionsDecoder:
         if usage is not None:
             chunks.append(UsageChunk(usage))
         word = None if self._word is None else strictjson.mend_text(self._word)
-        extras = self._details.extras()
+        extras = self._deltas.details.extras()
         chunks.append(Finish(FinishReason(kind), word, self._model, self._response_id, extras))
         return chunks
 
-    def _flush(self, chunks: Chunks) -> None:
-        """Give out what was held back: possible think tags, and halves of characters."""
-        if self._think is not None:
-            for is_reasoning, text in self._think.finish():
-                (self._add_thought if is_reasoning else self._add_text)(chunks, text)
-        for block, kind in ((self._text, TextDelta), (self._reasoning, ReasoningDelta)):
-            text = block.finish() if block else ""
-            if block and text:
-                chunks.append(kind(block.index, text))
-        self._calls.flush(chunks)
-
     def _finished_calls(self, kind: str) -> List[Tuple[int, Block]]:
+        calls = self._deltas.calls
         if kind == "max-tokens":  # the cap may have cut a call where it looks whole
-            if len(self._calls):
-                self._count("tool_calls_dropped", len(self._calls))
+            if len(calls):
+                self._count("tool_calls_dropped", len(calls))
             return []
-        return self._calls.finish()
-
-    def _whole_texts(self) -> List[Tuple[int, Block]]:
-        blocks: List[Tuple[int, Block]] = []
-        if self._text:
-            blocks.append((self._text.index, TextBlock(self._text.joined())))
-        if self._reasoning:
-            reasoning = ReasoningBlock(self._reasoning.joined(), self._reasoning_field)
-            blocks.append((self._reasoning.index, reasoning))
-        return blocks
+        return calls.finish()
 
     # -- failures ------------------------------------------------------------------------
 
