@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import random
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
 
@@ -31,6 +32,7 @@ CAPTURES = TESTS.parent.parent / "shared" / "captures"
 
 DONE = b"data: [DONE]\n\n"
 
+_DEFAULTS = resolve_limits(None)
 _DELTAS = (TextDelta, ReasoningDelta, ToolCallDelta)
 
 
@@ -115,7 +117,7 @@ def run(
         done_marker=done_marker, think_tags=think_tags, context_window=context_window
     )
     diagnostics: Dict[str, int] = {}
-    resolved = resolve_limits(limits)
+    resolved = _DEFAULTS if limits is None else resolve_limits(limits)
     decoder = make_decoder("chat-completions", options, resolved, diagnostics)
     grammar, assembler = ChunkGrammar(), MessageAssembler()
     chunks: List[StreamChunk] = []
@@ -146,9 +148,6 @@ class Told(NamedTuple):
         )
 
 
-_DEFAULTS = resolve_limits(None)
-
-
 def tell(
     pieces: Iterable[bytes], *, done_marker: str = "required", think_tags: bool = False
 ) -> Told:
@@ -158,15 +157,18 @@ def tell(
     that tells the same chunks.
     """
     options = DialectOptions(done_marker=done_marker, think_tags=think_tags)
-    diagnostics: Dict[str, int] = {}
-    decoder = make_decoder("chat-completions", options, _DEFAULTS, diagnostics)
+    return tell_by(make_decoder("chat-completions", options, _DEFAULTS, {}), pieces)
+
+
+def tell_by(decoder: Any, pieces: Iterable[bytes]) -> Told:
+    """The same with a decoder already made."""
     chunks: List[StreamChunk] = []
     try:
         for chunk in iter_chunks(pieces, decoder, _DEFAULTS):
             chunks.append(chunk)
     except LlmError as error:
-        return Told(chunks, diagnostics, error.failure, error.partial)
-    return Told(chunks, diagnostics, None, None)
+        return Told(chunks, decoder.diagnostics, error.failure, error.partial)
+    return Told(chunks, decoder.diagnostics, None, None)
 
 
 def merge(chunks: Iterable[StreamChunk]) -> Tuple[StreamChunk, ...]:
@@ -214,6 +216,10 @@ def read_events(pieces: Iterable[bytes], max_event_bytes: int = 256 * 1024) -> E
     return Events(events, None, end_facts(end))
 
 
+event_facts = attrgetter(*SseEvent.__slots__)
+"""All that an event says, for comparing many: six times as quick as ``==``."""
+
+
 def end_facts(end: SseEnd) -> Tuple[Any, ...]:
     """All that the end of a body says, for comparing."""
     return tuple(getattr(end, name) for name in end.__slots__)
@@ -248,16 +254,24 @@ def sample(size: int, count: int, seed: int, always: Sequence[int] = ()) -> List
 def done_position(body: bytes) -> int:
     """Return where the blank line of the body's ``[DONE]`` ends: at or after it, all is told.
 
-    Found by reading byte by byte with the parser, so that any line end counts.
+    The body's length where there is none; a stream that breaks before it has none.
     """
-    parser = SseParser(max(len(body), 1))
-    try:
-        for at in range(len(body)):
-            if any(event.data.strip() == "[DONE]" for event in parser.feed(body[at:at + 1])):
-                return at + 1
-    except LlmError:  # a stream that breaks before it has no proof
-        pass
-    return len(body)
+    limit = max(len(body), 1)
+    events = read_events([body], limit).events
+    number = next((at for at, event in enumerate(events) if event.data.strip() == "[DONE]"), None)
+    return len(body) if number is None else event_end(body, number, limit)
+
+
+def event_end(body: bytes, number: int, max_event_bytes: int = 256 * 1024) -> int:
+    """Return how much of a body tells its event of this number, the first being 0."""
+    low, high = 0, len(body)
+    while low < high:
+        middle = (low + high) // 2
+        if len(read_events([body[:middle]], max_event_bytes).events) > number:
+            high = middle
+        else:
+            low = middle + 1
+    return low
 
 
 def no_partial_call(error: LlmError) -> bool:

@@ -14,8 +14,8 @@ import copy
 import random
 import zlib
 from collections import defaultdict
-from functools import lru_cache
-from typing import Any, Dict, Iterator, List, Optional, Tuple
+from functools import lru_cache, partial
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple
 
 import pytest
 
@@ -24,9 +24,10 @@ from streamcore.dialects.options import DialectOptions
 from streamcore.errors import LlmError
 from streamcore.sse import SseEvent, SseParser
 
+from decoded import Decoded
 from support import (
-    Outcome, bytewise, capture_bytes, capture_rows, done_position, end_facts, merge,
-    random_cuts, read_events, run, sample, tell, two_ways,
+    Outcome, Told, bytewise, capture_bytes, capture_rows, done_position, end_facts, event_end,
+    event_facts, merge, random_cuts, read_events, run, sample, tell, two_ways,
 )
 
 ROWS = capture_rows()
@@ -136,16 +137,7 @@ def ends(marker: str, body: bytes) -> int:
     # With ``optional`` the first finish word proves the end, once its event has ended.
     events = read_events([body]).events
     words = [at for at, event in enumerate(events) if _has_finish_word(event.data)]
-    if not words:
-        return done_position(body)
-    low, high = 0, len(body)
-    while low < high:
-        middle = (low + high) // 2
-        if len(read_events([body[:middle]]).events) > words[0]:
-            high = middle
-        else:
-            low = middle + 1
-    return low
+    return event_end(body, words[0]) if words else done_position(body)
 
 
 def end_of(row: Dict[str, Any], body: bytes) -> int:
@@ -183,29 +175,31 @@ def test_capture_comes_to_what_it_must(row: Dict[str, Any]) -> None:
 @each_capture
 def test_capture_reads_the_same_however_it_is_cut(row: Dict[str, Any]) -> None:
     """Byte by byte, in two, and in random pieces, the chunks and the error stay the same."""
-    body = capture_bytes(row)
+    body, marker = capture_bytes(row), row["done_marker"]
     chance = random.Random(seed_of(row))
-    whole = run_row(row, body).told
+    whole, told = run_row(row, body).told, tell([body], done_marker=marker)
+    assert (merge(told.chunks), told.diagnostics) == whole[:2]
     assert run_row(row, bytewise(body)).told == whole
-    for _, pieces in two_ways(body, chance.sample(range(len(body)), min(CUTS, len(body)))):
-        assert run_row(row, pieces).told == whole
+    for at, pieces in two_ways(body, chance.sample(range(len(body)), min(CUTS, len(body)))):
+        assert tell(pieces, done_marker=marker).same(told), f"cut at {at}"
     for _ in range(3):
-        assert run_row(row, random_cuts(body, chance)).told == whole
+        assert tell(random_cuts(body, chance), done_marker=marker).same(told)
     note(row, "cuts")
 
 
 @each_capture
 def test_capture_cut_short_is_never_a_message(row: Dict[str, Any]) -> None:
     """Truncated before its proof of the end, near it and anywhere, a stream gives an error."""
-    body = capture_bytes(row)
-    end = end_of(row, body)
+    body, marker = capture_bytes(row), row["done_marker"]
+    end, whole = end_of(row, body), tell([body], done_marker=marker).chunks
     chance = random.Random(seed_of(row))
     count = CUTS if len(body) < 40_000 else CUTS // 2
     cuts = {*range(max(0, end - count), end), *chance.sample(range(end), min(count, end))}
     for position in sorted(cuts):
-        outcome = run_row(row, body[:position])
-        assert outcome.error is not None, f"a message from {position} of {len(body)} bytes"
-        assert not any(chunk.type == "block-end" for chunk in outcome.chunks)
+        told = tell([body[:position]], done_marker=marker)
+        assert told.failure is not None, f"a message from {position} of {len(body)} bytes"
+        assert told.chunks == whole[: len(told.chunks)], f"cut short at {position}"
+        assert not any(chunk.type == "block-end" for chunk in told.chunks)
     note(row, "truncation")
 
 
@@ -214,19 +208,26 @@ def positions(row: Dict[str, Any], size: int, quick: bool) -> List[int]:
     return [at for at in range(size + 1) if ((at + seed_of(row)) % STEP == 0) == quick]
 
 
+def teller(row: Dict[str, Any], quick: bool) -> Callable[[Iterable[bytes]], Told]:
+    """Each cut with a decoder of its own in quick runs; else those of the whole body's events."""
+    if quick:
+        return partial(tell, done_marker=row["done_marker"])
+    return Decoded(capture_bytes(row), done_marker=row["done_marker"]).tell
+
+
 def hold_when_cut(row: Dict[str, Any], quick: bool) -> None:
-    body, marker = capture_bytes(row), row["done_marker"]
-    whole, told = run_row(row, body).told, tell([body], done_marker=marker)
+    body, tell_cut = capture_bytes(row), teller(row, quick)
+    whole, told = run_row(row, body).told, tell_cut([body])
     assert (merge(told.chunks), told.diagnostics) == whole[:2]
     for at, pieces in two_ways(body, positions(row, len(body), quick)):
-        assert tell(pieces, done_marker=marker).same(told), f"cut at {at}"
+        assert tell_cut(pieces).same(told), f"cut at {at}"
 
 
 def hold_when_cut_short(row: Dict[str, Any], quick: bool) -> None:
-    body, marker = capture_bytes(row), row["done_marker"]
-    whole = tell([body], done_marker=marker).chunks
+    body, tell_cut = capture_bytes(row), teller(row, quick)
+    whole = tell_cut([body]).chunks
     for at in positions(row, end_of(row, body) - 1, quick):
-        told = tell([body[:at]], done_marker=marker)
+        told = tell_cut([body[:at]])
         assert told.failure is not None, f"a message from {at} of {len(body)} bytes"
         assert told.chunks == whole[: len(told.chunks)], f"cut short at {at}"
         assert not any(chunk.type == "block-end" for chunk in told.chunks)
@@ -264,16 +265,17 @@ def test_event_stream_holds_at_every_byte(row: Dict[str, Any]) -> None:
     there, the events so far are the first ones, and the decoder refuses the end."""
     body = capture_bytes(row)
     whole, end = read_events([body]), ends(row["done_marker"], body)
+    told = list(map(event_facts, whole.events))
     truncation = Truncation(row)
     for position in sample(len(body), LARGE_CUTS, seed_of(row)):
         parser = SseParser()
         events = parser.feed(body[:position])
-        assert events == whole.events[: len(events)], f"cut short at {position}"
+        assert list(map(event_facts, events)) == told[: len(events)], f"cut short at {position}"
         if position < end:
             assert truncation.refused(events, copy.copy(parser)), f"cut short at {position}"
-        events += parser.feed(body[position:])
-        told = parser.finish()
-        assert (events, end_facts(told)) == (whole.events, whole.end), f"cut at {position}"
+        rest = parser.feed(body[position:])
+        assert list(map(event_facts, rest)) == told[len(events):], f"cut at {position}"
+        assert end_facts(parser.finish()) == whole.end, f"cut at {position}"
 
 
 class Truncation:

@@ -13,6 +13,7 @@ import json
 import random
 import re
 import zlib
+from functools import lru_cache
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 import pytest
@@ -158,18 +159,30 @@ class Fragment(NamedTuple):
 def choices_of(body: bytes) -> Iterator[Dict[str, Any]]:
     """Every choice of a stream, or of a document in its place, in order; up to [DONE]."""
     texts = [body] if body.lstrip().startswith(b"{") else [
-        b"\n".join(line[5:] for line in re.split(rb"\r\n|\n|\r", block) if line[:5] == b"data:")
-        for block in re.split(rb"\r\n\r\n|\n\n|\r\r|\n\r\n|\r\n\n", body)
+        data_of(block) for block in re.split(rb"\r\n\r\n|\n\n|\r\r|\n\r\n|\r\n\n", body)
     ]
     for text in texts:
         if text.strip() == b"[DONE]":
             return
-        try:
-            payload = json.loads(text)
-        except ValueError:
-            continue
-        choices = payload.get("choices") if isinstance(payload, dict) else None
-        yield from (c for c in choices if isinstance(c, dict)) if isinstance(choices, list) else ()
+        yield from choices_in(text)
+
+
+@lru_cache(maxsize=4096)
+def data_of(block: bytes) -> bytes:
+    """The data of one block, its lines joined."""
+    lines = re.split(rb"\r\n|\n|\r", block)
+    return b"\n".join(line[5:] for line in lines if line[:5] == b"data:")
+
+
+@lru_cache(maxsize=4096)  # a harm leaves nearly all as it is
+def choices_in(text: bytes) -> List[Dict[str, Any]]:
+    """The choices of one payload; they are only looked at."""
+    try:
+        payload = json.loads(text)
+    except ValueError:
+        return []
+    choices = payload.get("choices") if isinstance(payload, dict) else None
+    return [c for c in choices if isinstance(c, dict)] if isinstance(choices, list) else []
 
 
 def fragments_of(body: bytes) -> List[Fragment]:

@@ -32,6 +32,7 @@ from streamcore.pipeline import parse_stream
 from streamcore.sse import SseEvent
 from streamcore.usage import TokenUsage
 
+from decoded import Decoded
 from support import (
     DONE, STREAMS, D, F, J, Outcome, bytewise, call, done_position, merge, random_cuts, run, sample,
     tell, two_ways,
@@ -111,10 +112,25 @@ def test_stream_cut_short_is_never_a_message(name: str) -> None:
         end = body.find(b"data: [DONE]") if end < 0 else end
     else:
         end = done_position(body)
+    options = options_of(name)
+    whole = tell([body], **options).chunks
     for position in sample(max(end, 1) - 1, 400, 1):
-        outcome = run_stream(name, body[:position])
-        assert outcome.error is not None, f"a message from {position} of {len(body)} bytes"
-        assert not any(chunk.type == "block-end" for chunk in outcome.chunks)
+        told = tell([body[:position]], **options)
+        assert told.failure is not None, f"a message from {position} of {len(body)} bytes"
+        assert told.chunks == whole[: len(told.chunks)], f"cut short at {position}"
+        assert not any(chunk.type == "block-end" for chunk in told.chunks)
+
+
+def test_decoded_body_tells_what_a_decoder_of_its_own_tells() -> None:
+    """The short cut of test_captures: cut, cut short, and where the events are not its own."""
+    chance = random.Random(4)
+    for name in NAMES:
+        body, options = body_of(name), options_of(name)
+        decoded = Decoded(body, **options)
+        for at in chance.sample(range(len(body)), min(len(body), 3)):
+            first, rest = body[:at], body[at:]
+            for pieces in ([first, rest], [first], [rest], [first, rest[1:]], [body + first]):
+                assert decoded.tell(pieces) == tell(pieces, **options), (name, at)
 
 
 WIRE = [
