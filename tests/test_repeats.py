@@ -201,6 +201,8 @@ def test_payloads_without_end_are_not_all_kept() -> None:
     [opened()] + [payload({"tool_calls": [{"index": 0, "id": word, "function": {
         "name": "f" if word == "c1" else None, "arguments": "1"}}]})
         for word in ["c0", "c0", "c0", "c1", "c0"]],
+    *([opened()] + [payload({"tool_calls": [{"index": 0, "id": odd, "function": {
+        "arguments": "1"}}]})] * 4 for odd in (0, False, 0.0, [], {}, " ")),
     [opened()] + [payload({"tool_calls": [{"index": 0, "signature": word, "function": {
         "arguments": "1"}}]}) for word in "aaaba"],
     [opened()] + [arguments('{"a":')] + [arguments("1")] * 4 + [arguments('{"a":')],

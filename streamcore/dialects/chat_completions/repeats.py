@@ -126,8 +126,9 @@ def _arguments(calls: Any) -> Optional[Tuple[Dict[str, Any], str]]:
     function = fragment.get("function")
     if type(function) is not dict or type(function.get("arguments")) is not str:
         return None
-    known = fragment.keys() <= FRAGMENT_FIELDS and function.keys() <= FUNCTION_FIELDS
-    if not known or fragment.get("id") or function.get("name"):
+    if not fragment.keys() <= FRAGMENT_FIELDS or not function.keys() <= FUNCTION_FIELDS:
+        return None
+    if fragment.get("id") not in (None, "") or function.get("name") not in (None, ""):
         return None
     return function, "arguments"
 
