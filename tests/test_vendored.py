@@ -74,19 +74,19 @@ def test_vendored_copy_reads_a_stream(host: Path) -> None:
     assert run(host, "-c", READ_A_STREAM).strip() == "carried"
 
 
-def strings(source: str) -> Iterator[ast.Constant]:
-    """Yield the string constants of a source that are no docstrings or bare strings."""
-    tree = ast.parse(source)
-    bare = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
+def strings(nodes: List[ast.AST]) -> Iterator[ast.Constant]:
+    """Yield the string constants among them that are no docstrings or bare strings."""
+    bare = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    for node in nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in bare:
             yield node
 
 
 def own_paths(source: str) -> List[str]:
     """Return what in a source would break, or mislead, under another name."""
-    found = [node.value for node in strings(source) if OWN_PATH.search(node.value)]
-    for node in ast.walk(ast.parse(source)):
+    nodes = list(ast.walk(ast.parse(source)))
+    found = [node.value for node in strings(nodes) if OWN_PATH.search(node.value)]
+    for node in nodes:
         if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "getLogger":
             found += [f"logger {a.value}" for a in node.args if isinstance(a, ast.Constant)]
         if isinstance(node, (ast.Import, ast.ImportFrom)):
