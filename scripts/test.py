@@ -3,8 +3,9 @@
 
 Makes or reuses a virtual environment in .venv/test with what the tests need, then runs
 pytest there on this checkout. Nothing but Python 3.9 or newer has to be installed.
-The test files are shared out over a few processes, since most of them wait for clocks; with
--n 0 there is one. Every argument goes to pytest; paths count from the top folder:
+The tests are shared out over a few processes, since many of them wait for clocks; a process
+that is done takes from the others, and with -n 0 there is only one.
+Every argument goes to pytest; paths count from the top folder:
 
     python3 scripts/test.py                       all tests
     python3 scripts/test.py -m "not long"         without the long fuzz and soak parts
@@ -38,11 +39,11 @@ def main(args):
 
 
 def shared_out(args):
-    """Return what shares the files out, unless the caller says how, or wants to look inside."""
+    """Return what shares the tests out, unless the caller says how, or wants to look inside."""
     told = ("-n", "--numprocesses", "--dist", "-p", "--pdb", "--trace", "-s", "--capture")
     if any(arg.startswith(told) for arg in args):
         return []
-    return ["-n", str(min(8, 2 * (os.cpu_count() or 1))), "--dist", "loadfile"]
+    return ["-n", str(min(8, 2 * (os.cpu_count() or 1))), "--dist", "worksteal"]
 
 
 if __name__ == "__main__":
