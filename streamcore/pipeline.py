@@ -68,6 +68,7 @@ def parse_stream(
         raw_events: a list that every event is appended to, for debugging.
         json_loads: a faster parser of payloads, such as ``orjson.loads``; what it
             refuses is read again strictly. Tool arguments are always read by ours.
+            It is not called for a payload that differs from known ones in its text only.
     Raises:
         LlmError: while iterating, for every failure; ``partial`` has what had arrived.
         ValueError: at once, for an unknown dialect or done marker.
@@ -83,13 +84,14 @@ def iter_chunks(
     decoder: Decoder,
     limits: ResolvedLimits,
     *,
-    origin: Callable[[], str] = str,
+    origin: Origin = str,
     raw_events: Optional[List[SseEvent]] = None,
 ) -> Iterator[StreamChunk]:
     """Run the pipeline with a decoder already made; see ``parse_stream``.
 
-    ``origin`` tells where the body came from, for the message of a body that is
-    no stream. ``byte_pieces`` is closed, where it can be, when the iteration ends.
+    ``origin`` tells where the body came from, and is asked only for the message of a
+    body that is no stream. ``byte_pieces`` is closed, where it can be, when the
+    iteration ends.
     """
     pieces = iter(byte_pieces)
     try:

@@ -614,16 +614,36 @@ def test_stream_of_wrong_argument_types(serve: Any, connect: Any) -> None:
             client.stream("hi", **rest)
         with pytest.raises(TypeError, match=next(iter(rest))):
             client.complete("hi", **rest)
-    with pytest.raises(TypeError, match="no argument 'hold'"):
+    with pytest.raises(TypeError, match="unexpected argument 'hold'"):
         client.complete("hi", hold=True)
     assert server.connection_count == 0
+
+
+def test_base_url_of_the_environment_may_change_between_calls(
+    serve: Any, monkeypatch: Any
+) -> None:
+    """It is looked up at each call; what was made of the last one is not taken for it."""
+    with Client("m", provider="openai-compatible") as client:
+        for _ in range(2):
+            server = serve(HELLO)
+            monkeypatch.setenv("OPENAI_COMPATIBLE_BASE_URL", server.base_url)
+            for _ in range(2):
+                client.complete("hi")
+            assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize("base_url", [[], {}, 5, True, b"http://h"])
+def test_base_url_of_another_type_is_refused(base_url: Any) -> None:
+    """Also one that cannot be a key of a dict."""
+    with Client("m", base_url=base_url) as client:
+        assert code_of(lambda: client.stream("hi")) == "INVALID_REQUEST"
 
 
 def test_client_without_a_base_url_says_how_to_give_one(monkeypatch: Any) -> None:
     """The variable alone does not help where no provider is named: nothing is read unasked."""
     monkeypatch.setenv("OPENAI_COMPATIBLE_BASE_URL", "http://127.0.0.1:1/v1")
     with Client("m") as client:
-        with pytest.raises(LlmError, match="name the provider .openai-compatible.") as caught:
+        with pytest.raises(LlmError, match="or provider=.openai-compatible.") as caught:
             client.stream("hi")
     assert caught.value.code == "INVALID_REQUEST"
     with Client("m", provider="openai-compatible") as client:

@@ -141,7 +141,7 @@ def test_large_payloads_are_not_kept() -> None:
     for i in range(100):
         data = payload({"content": "w"}, {"padding": "x" * 10_000})
         value = json.loads(data)
-        repeats.learn(data, value, value["choices"][0]["delta"], "content", lambda _: None)
+        repeats.learn(data, value, lambda _: lambda _: None)
     assert not repeats._seen and not repeats._known
 
 
@@ -222,6 +222,28 @@ def test_what_differs_otherwise_is_read_in_full(odd: List[str]) -> None:
     """Each of these, among payloads that are known, comes to what the full reading says."""
     both([*KNOWN, *odd, *KNOWN, *odd, text("z"), *END])
     both([*odd, *KNOWN, *END])
+
+
+@pytest.mark.parametrize("value", ["[" * 1500 + "]" * 1500, "[" * 100_000, '{"a":' * 100_000])
+def test_nesting_in_the_place_of_a_known_string_is_refused(value: str) -> None:
+    """As deep as it likes: no exception of the parser's own comes out."""
+    said = both([*KNOWN, text("x").replace('"x"', value)])
+    assert said[1].startswith("MALFORMED_RESPONSE") and said[2].text == "abcd"
+
+
+def test_what_a_callers_parser_returns_is_left_as_it_is() -> None:
+    """It may keep its values, and give them again: learning changes none of them."""
+    kept: Dict[str, Any] = {}
+
+    def loads(data: str) -> Any:
+        return kept.setdefault(data, json.loads(data))
+
+    for data in (KNOWN[0], KNOWN[0].replace('"a"', '"a","content":"a"')):
+        decoder = ChatCompletionsDecoder(json_loads=loads)
+        for _ in range(4):
+            decoder.push(SseEvent(data))
+        assert decoder.partial().text == "aaaa"
+        assert kept[data] == json.loads(data)
 
 
 @pytest.mark.parametrize("options", [{"think_tags": True}, {}])

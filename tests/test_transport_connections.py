@@ -348,11 +348,11 @@ def test_environment_that_changes_between_calls_is_seen(monkeypatch: pytest.Monk
 
     def merged(url: str) -> Any:
         watch = Watch("h:80", resolve_limits(), None, WaitBudget(None))
-        plan = sender._planned(url, {}, b"", watch)
-        return plan.settings, plan.target
+        prepared = sender._remembered(url, {}, watch)
+        return prepared.settings, prepared.target
 
-    for name in ("http_proxy", "HTTP_PROXY", "no_proxy", "NO_PROXY", "REQUESTS_CA_BUNDLE",
-                 "CURL_CA_BUNDLE", "all_proxy", "ALL_PROXY"):
+    for name in ("Http_Proxy", "No_Proxy", "http_proxy", "HTTP_PROXY", "no_proxy", "NO_PROXY",
+                 "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "all_proxy", "ALL_PROXY"):
         monkeypatch.delenv(name, raising=False)
     assert not merged("http://h/x")[0]["proxies"].get("http")
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
@@ -363,6 +363,13 @@ def test_environment_that_changes_between_calls_is_seen(monkeypatch: pytest.Monk
     assert not merged("http://h/x")[0]["proxies"].get("http")
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", "/ca.pem")
     assert merged("http://h/x")[0]["verify"] == "/ca.pem"
+    monkeypatch.delenv("http_proxy")
+    monkeypatch.delenv("no_proxy")
+    for value in ("http://127.0.0.1:8", "http://127.0.0.1:7"):  # urllib reads any case
+        monkeypatch.setenv("Http_Proxy", value)
+        assert merged("http://h/x")[0]["proxies"].get("http") == value
+    monkeypatch.setenv("No_Proxy", "h")
+    assert not merged("http://h/x")[0]["proxies"].get("http")
 
 
 def test_call_like_the_last_one_brings_its_own_body_and_headers() -> None:
@@ -380,6 +387,69 @@ def test_call_like_the_last_one_brings_its_own_body_and_headers() -> None:
             assert {k: v for k, v in request.headers.items() if k.startswith("x-")} == {
                 name.lower(): value for name, value in headers.items()}
         assert server.connection_count == 1
+
+
+class Changing(Dict[str, str]):
+    """Headers that somebody changes in the middle of a call: the next look shows others."""
+
+    def items(self) -> Any:
+        seen = list(super().items())
+        self["Authorization"] = "Bearer second"
+        return seen
+
+
+def test_key_that_changes_under_a_call_goes_out_with_no_other() -> None:
+    """What is remembered was asked with the headers that were seen, and no others."""
+    said = {"steps": [{"raw": "x"}]}
+    with LoopbackServer([said] * 5) as server, closing(Transport()) as transport:
+        changing = Changing(Authorization="Bearer first")
+        for headers in (changing, {"Authorization": "Bearer first"}, changing, changing):
+            wanted = dict.__getitem__(headers, "Authorization")
+            answer = transport.open(server.base_url, headers, b"{}", limits=resolve_limits())
+            assert read_all(answer) == (b"x", None)
+            assert server.requests[-1].headers["authorization"] == wanted
+
+
+def test_headers_keep_their_order_and_their_case() -> None:
+    """Two calls whose headers are equal as dicts are told apart where the wire shows it."""
+    seen: List[bytes] = []
+
+    def serve(sock: socket.socket) -> None:
+        while True:
+            request = read_request(sock)
+            if not request:
+                return
+            seen.append(b"".join(line[:1] for line in request.split(b"\r\n") if b"X-" in line
+                                 or b"x-" in line))
+            sock.sendall(HEAD + b"Content-Length: 1\r\n\r\nx")
+
+    with RawServer(serve) as server, closing(Transport()) as transport:
+        for headers in ({"X-A": "1", "x-b": "2"}, {"x-b": "2", "X-A": "1"}):
+            answer = transport.open(server.url, headers, b"{}", limits=resolve_limits())
+            assert read_all(answer) == (b"x", None)
+    assert seen == [b"Xx", b"xX"]
+
+
+def test_proxies_given_are_those_of_the_time_they_were_given() -> None:
+    """A dict the caller changes later changes nothing: not the way, and not what is secret."""
+    with LoopbackServer([{"steps": [{"raw": "x"}]}] * 3) as server:
+        own: Dict[str, str] = {}
+        with closing(Transport(proxies=own)) as transport:
+            own["http"] = "http://user:hunter2secret@127.0.0.1:1"
+            answer = transport.open(server.base_url, {}, b"{}", limits=resolve_limits())
+            assert read_all(answer) == (b"x", None)
+            assert not any("hunter2" in url for url in transport.carried()[1])
+
+
+def test_closed_transport_remembers_no_headers() -> None:
+    """The key is in them."""
+    with LoopbackServer([{"steps": [{"raw": "x"}]}]) as server:
+        transport = Transport()
+        read_all(transport.open(server.base_url, {"X-Key": "sk-1"}, b"{}", limits=resolve_limits()))
+        sender = transport._made["sender"]
+        assert sender._last is not None and "sk-1" not in repr(sender._last[2])
+        transport.close()
+        assert sender._last is None
 
 
 def test_auth_of_a_callers_session_may_sign_the_body() -> None:

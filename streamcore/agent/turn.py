@@ -263,7 +263,7 @@ class Turn:
         if status in ("failed", "timeout"):
             name = outcome.call.name
             text = f"the tool {name} failed: {outcome.content}"
-            if "effects are unknown" not in text:
+            if status == "failed":  # of one that ran out of time, its outcome says so
                 text += "; its effects are unknown"
             return Stop("tool-failure", Failure(TOOL_CODE, text))
         if status in ("error", "unknown-tool", "invalid-arguments"):

@@ -70,7 +70,7 @@ def _lines(outcome: Outcome) -> Iterator[Tuple[str, str]]:
         yield "where", outcome.tape.place()
         yield "retryable", "yes" if outcome.error.retryable else "no"
     count = outcome.tape.events
-    yield "read", f"{outcome.tape.size} bytes, {count} event{'s' * (count != 1)}"
+    yield "read", f"{outcome.tape.size} bytes, {count} {'event' if count == 1 else 'events'}"
     yield "blocks", _blocks(outcome)
     yield from _calls(outcome)
     yield "usage", usage_words(outcome.arrived.usage)

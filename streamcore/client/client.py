@@ -53,6 +53,7 @@ class Client:
         on_retry: called with a ``RetryRecord`` before the wait for a next attempt.
         json_loads: a faster parser of payloads, such as ``orjson.loads``; what it refuses
             is read again strictly, and tool arguments are always read by ours.
+            It is not called for a payload that differs from known ones in its text only.
     Raises:
         ValueError, TypeError: for an unknown provider or values that cannot be.
     """
@@ -238,7 +239,7 @@ class Client:
         """
         unknown = options.keys() - _stream_options()
         if unknown:
-            raise TypeError(f"complete() has no argument {sorted(unknown)[0]!r}")
+            raise TypeError(f"complete() got an unexpected argument {sorted(unknown)[0]!r}")
         with self._ask(messages, hold=on_chunk is None, **options) as stream:
             for chunk in stream:
                 if on_chunk is not None:

@@ -62,7 +62,8 @@ class Transport:
         if pool_size < 1:
             raise ValueError(f"pool_size must be 1 or more: {pool_size}")
         self._session = session
-        self._settings: Dict[str, Any] = {"proxies": proxies, "verify": verify, "cert": cert}
+        copied = None if proxies is None else dict(proxies)
+        self._settings: Dict[str, Any] = {"proxies": copied, "verify": verify, "cert": cert}
         self._trust_env = trust_env
         self._pool_size = pool_size
         self._made: Dict[str, Any] = {}  # the sender once there is one; see _sender

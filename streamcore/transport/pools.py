@@ -292,7 +292,7 @@ class WatchedAdapter(requests.adapters.HTTPAdapter):
     def close(self) -> None:
         """Close the idle connections now.
 
-        urllib3 2 does so when a pool is forgotten, which an answer somebody keeps delays.
+        urllib3 2 does so once a pool is garbage-collected, and an answer somebody keeps holds it.
         """
         for manager in (self.poolmanager, *self.proxy_manager.values()):
             for key in list(manager.pools.keys()):

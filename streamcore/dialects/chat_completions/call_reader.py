@@ -85,20 +85,23 @@ class CallReader:
             raise malformed(f"tool_calls is a {type(fragments).__name__}")
         for fragment in fragments:
             if type(fragment) is dict:
-                more = None
-                # Nearly every fragment of a long call is an index and more text for the call
-                # last touched there. _add gives the same for it at over twice the cost (1.9 µs
-                # to 0.8); test_call_reader holds both against each other.
-                if len(fragment) == 2:
-                    index, function = fragment.get("index"), fragment.get("function")
-                    if type(index) is int and type(function) is dict and len(function) == 1:
-                        more = self.more(index, function.get("arguments"))
-                if more is None:
+                continued = self._continues(fragment)
+                if continued is None:
                     self._add(chunks, fragment)
                 else:
-                    chunks += more
+                    chunks += continued
             elif fragment is not None:
                 raise malformed(f"a tool call is a {type(fragment).__name__}")
+
+    def _continues(self, fragment: Dict[str, Any]) -> Optional[Chunks]:
+        # Nearly every fragment of a long call is an index and more text for the call last
+        # touched there. _add gives the same for it at over twice the cost (1.9 µs to 0.8);
+        # test_call_reader holds both against each other.
+        if len(fragment) == 2:
+            index, function = fragment.get("index"), fragment.get("function")
+            if type(index) is int and type(function) is dict and len(function) == 1:
+                return self.more(index, function.get("arguments"))
+        return None
 
     def more(self, index: int, text: Any) -> Optional[Chunks]:
         """Take more arguments for the call last touched at a provider's index.

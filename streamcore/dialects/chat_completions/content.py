@@ -69,7 +69,7 @@ def more_text(
     block: GrowingText, kind: Callable[[int, str], StreamChunk], text: str
 ) -> List[StreamChunk]:
     """Take more of a block and return its chunks."""
-    if text.isascii() and not block.half:
+    if text.isascii() and not block.half:  # what ``add`` does, without its call: 0.1 µs
         block.keep(text)
     else:
         text = block.add(text)

@@ -22,7 +22,7 @@ from ...toolcalls import ToolCallAssembler
 from ..options import DialectOptions
 from .deltas import DeltaReader
 from .ending import FINISH_WORDS, closed_error, empty_error, finish_error, no_call_error
-from .repeats import Repeats, one_string
+from .repeats import Repeats
 from .shapes import malformed, shown, string
 from .usage_report import read_usage
 
@@ -48,6 +48,7 @@ class ChatCompletionsDecoder:
         json_loads: a faster parser of one JSON text, such as orjson's. What it
             refuses with ``ValueError`` is read again strictly, so it may be stricter
             than ours; where it is laxer (large integers as floats, say), that stays.
+            It is not called for a payload that differs from known ones in its text only.
     ``done`` turns true when the finish chunk was returned.
     """
 
@@ -64,10 +65,10 @@ class ChatCompletionsDecoder:
         # One reused decoder, called on str: it skips json.loads' look for an encoding and for
         # blanks, 0.9 µs of 1.9 an event; what it does not read to the end is read strictly.
         self._decode = strictjson.read_value if json_loads is None else _whole(json_loads)
-        self._repeats: Optional[Repeats] = Repeats()
         self._options = options or DialectOptions()
         assembler = ToolCallAssembler(limits.max_tool_calls, limits.max_tool_argument_bytes)
         self._deltas = DeltaReader(self._options.think_tags, assembler, self._count)
+        self._repeats = Repeats() if self._deltas.plain else None
         self._choice: Any = None  # the choice index of the one answer
         self._finish: Optional[str] = None  # the most cautious meaning so far
         self._word: Optional[str] = None  # the provider's word for it
@@ -91,9 +92,9 @@ class ChatCompletionsDecoder:
             raise self._named_error(data)
         repeats = self._repeats
         if repeats is not None:
-            again = repeats.read(data)
-            if again is not None:
-                return again
+            read = repeats.read(data)
+            if read is not None:
+                return read
         if data == "[DONE]":  # as nearly all write it
             return self._end()
         try:
@@ -118,16 +119,8 @@ class ChatCompletionsDecoder:
             if not repeats.patience or not self._deltas.plain:
                 self._repeats = None
             elif len(chunks) == 1:
-                self._learn(repeats, data, payload)
+                repeats.learn(data, payload, self._deltas.string_reader)
         return chunks
-
-    def _learn(self, repeats: Repeats, data: str, payload: Dict[str, Any]) -> None:
-        """Keep a payload that may come again with another string."""
-        repeats.patience -= 1
-        found = one_string(payload)
-        if found is not None:
-            holder, name = found
-            repeats.learn(data, payload, holder, name, self._deltas.taker(payload, name))
 
     def _is_note(self, event: SseEvent) -> bool:
         """Say whether an event of another name holds plain words: a gateway's own keep-alive."""

@@ -9,14 +9,16 @@ beside its delta, and what proves the end, is the decoder's.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 from ...chunks import BlockStart, ReasoningDelta, StreamChunk, TextDelta
 from ...messages import REASONING_FIELDS, Block, ReasoningBlock, TextBlock
 from ...toolcalls import ToolCallAssembler
 from .call_reader import CallReader
-from .content import GrowingText, OpaqueDetails, more_text, read_content, read_details
-from .repeats import Take
+from .content import (
+    Count, GrowingText, OpaqueDetails, more_text, read_content, read_details,
+)
+from .repeats import OneString, ReadString
 from .shapes import DELTA_FIELDS, malformed, string
 from .think_tags import ThinkTags
 
@@ -30,12 +32,12 @@ class DeltaReader:
         think_tags: whether tags in the text mark reasoning.
         assembler: joins the calls, and holds their limits.
         count: counts what was skipped or repaired, by name.
-    ``calls`` and ``details`` hold what came of those; ``plain`` says that text is text: no
-    tag and no mark has made it mean something else.
+    ``calls``: the reader of the calls; ``details``: fields that go back to the provider;
+    ``plain``: False once a tag or a mark can turn content into reasoning.
     """
 
     def __init__(
-        self, think_tags: bool, assembler: ToolCallAssembler, count: Callable[[str], None]
+        self, think_tags: bool, assembler: ToolCallAssembler, count: Count
     ) -> None:
         self.calls = CallReader(assembler, self._open, count)
         self.details = OpaqueDetails()
@@ -67,14 +69,10 @@ class DeltaReader:
                     return chunks
                 text, block = delta.get(self._reasoning_field), self._reasoning
                 if type(text) is str and text and block is not None:
-                    if text.isascii() and not block.half:
-                        block.keep(text)
-                        return [ReasoningDelta(block.index, text)]
+                    return more_text(block, ReasoningDelta, text)
             elif type(text) is str and text and self._think is None and not self._in_thought:
-                block = self._text
-                if block is not None and text.isascii() and not block.half:
-                    block.keep(text)
-                    return [TextDelta(block.index, text)]
+                if self._text is not None:
+                    return more_text(self._text, TextDelta, text)
         return self.add_any(delta)
 
     def add_any(self, delta: Dict[str, Any]) -> Chunks:
@@ -135,19 +133,14 @@ class DeltaReader:
             self.calls.add_whole(chunks, calls)
         return chunks
 
-    def taker(self, payload: Dict[str, Any], name: str) -> Take:
-        """Return what takes another string in the place of the one that a payload brought.
-
-        Args:
-            payload: its delta was taken, and brought one string.
-            name: that string's: ``content``, a name of reasoning, or ``arguments``.
-        """
-        if name == "arguments":
-            fragment = payload["choices"][0]["delta"]["tool_calls"][0]
-            return partial(self.calls.more, fragment["index"])
-        block = self._text if name == "content" else self._reasoning
+    def string_reader(self, string: OneString) -> ReadString:
+        """Return what reads another string in the place of one that a delta brought."""
+        if string.call is not None:
+            return partial(self.calls.more, string.call)
+        is_text = string.name == "content"
+        block = self._text if is_text else self._reasoning
         assert block is not None  # the string is in it
-        return partial(more_text, block, TextDelta if name == "content" else ReasoningDelta)
+        return partial(more_text, block, TextDelta if is_text else ReasoningDelta)
 
     def flush(self, chunks: Chunks) -> None:
         """Give out what was held back: possible think tags, and halves of characters."""
@@ -184,20 +177,14 @@ class DeltaReader:
             (self._add_thought if is_reasoning else self._add_text)(chunks, piece)
 
     def _add_text(self, chunks: Chunks, text: str) -> None:
-        block = self._text
-        if block is None:
-            block = self._text = GrowingText(self._open(chunks, "text"), self._count)
-        text = block.add(text)
-        if text:
-            chunks.append(TextDelta(block.index, text))
+        if self._text is None:
+            self._text = GrowingText(self._open(chunks, "text"), self._count)
+        chunks += more_text(self._text, TextDelta, text)
 
     def _add_thought(self, chunks: Chunks, text: str) -> None:
-        block = self._reasoning
-        if block is None:
-            block = self._reasoning = GrowingText(self._open(chunks, "reasoning"), self._count)
-        text = block.add(text)
-        if text:
-            chunks.append(ReasoningDelta(block.index, text))
+        if self._reasoning is None:
+            self._reasoning = GrowingText(self._open(chunks, "reasoning"), self._count)
+        chunks += more_text(self._reasoning, ReasoningDelta, text)
 
     def _add_reasoning(self, chunks: Chunks, delta: Dict[str, Any]) -> None:
         told = ""

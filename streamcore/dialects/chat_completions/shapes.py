@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Shapes a provider's JSON must have, and the one error for those it has not.
 
-In: values of a payload. Out: the same values, known to be what they must be.
+In: values of a payload. Out: the same values, known to be what they must be; the names
+of the fields that are read.
 Refused: a wrong type, as ``MALFORMED_RESPONSE``. Null is never refused here: it
 means absent, and the caller has dealt with it.
 """
