@@ -53,6 +53,7 @@ from _bench_server import (  # noqa: E402
 
 README = ROOT / "README.md"
 BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
+OURS, SDK = "Client.stream", "openai SDK"
 FLAGS = {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1", "NO_PROXY": "127.0.0.1"}
 
 
@@ -200,8 +201,6 @@ def scenario_text(scenario: str, events: int, rows: Dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-OURS, SDK = "Client.stream", "openai SDK"
-
 # what is promised, of which client, against what (a client, or a scenario), at most how many times
 TARGETS = (
     *((scenario, OURS, BARE, 1.15) for scenario in MAIN),
@@ -291,12 +290,12 @@ def linear_table(lab: Lab, repeat: int) -> Dict[str, Any]:
         for _ in range(repeat):
             for answer in series:
                 runs[answer].append(
-                    measure("work", "Client.stream", lab.base["http"], answer, "chunked"))
+                    measure("work", OURS, lab.base["http"], answer, "chunked"))
         for answer in series:
             frames = ANSWERS[answer]()
             right = (expected(frames), "")
             rows[answer] = {"events": len(frames), "growth": growth,
-                            **summary(runs[answer], len(frames), right, "Client.stream")}
+                            **summary(runs[answer], len(frames), right, OURS)}
         mark_growth([rows[answer] for answer in series], bound)
         for answer in series:
             print(linear_line(answer, rows[answer]), flush=True)
@@ -349,7 +348,7 @@ def import_table(repeat: int) -> Dict[str, Any]:
 
 def calls_table(lab: Lab, repeat: int) -> Dict[str, Any]:
     rows: Dict[str, Any] = {}
-    rates: Dict[str, List[float]] = {BARE: [], "Client.stream": []}
+    rates: Dict[str, List[float]] = {BARE: [], OURS: []}
     clients = {name: KINDS[name](lab.base["http"]) for name in rates}
     for name, client in clients.items():
         before = int(lab.ask("/connections"))
@@ -365,7 +364,7 @@ def calls_table(lab: Lab, repeat: int) -> Dict[str, Any]:
     for client in clients.values():
         client.close()
     rows.update({f"{name} calls/s": statistics.median(r) for name, r in rates.items()})
-    rows["ratio"] = rows["Client.stream calls/s"] / rows["bare loop calls/s"]
+    rows["ratio"] = rows[f"{OURS} calls/s"] / rows[f"{BARE} calls/s"]
     for name, value in rows.items():
         print(f"  {name:45} {value:10.2f}")
     return rows
@@ -373,7 +372,7 @@ def calls_table(lab: Lab, repeat: int) -> Dict[str, Any]:
 
 def single_table(lab: Lab, repeat: int) -> Dict[str, Any]:
     rows: Dict[str, Any] = {}
-    kinds = [(framing, name) for framing in PACED for name in (BARE, "Client.stream")]
+    kinds = [(framing, name) for framing in PACED for name in (BARE, OURS)]
     runs: Dict[Tuple[str, str], List[Dict[str, Any]]] = {kind: [] for kind in kinds}
     for _ in range(repeat):
         for framing, name in kinds:

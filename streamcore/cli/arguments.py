@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import json
 from typing import Any, NoReturn, Optional, Sequence, Union
 
 from ..redaction import is_secret_header
@@ -58,7 +59,7 @@ def named(text: str) -> str:
     return text
 
 
-def read_bounded(path: str) -> str:
+def _read_bounded(path: str) -> str:
     """Return the text of a file that a person wrote; a device, say, has no end.
 
     Raises:
@@ -69,6 +70,16 @@ def read_bounded(path: str) -> str:
     if len(data) > _MOST_BYTES:
         raise ValueError("larger than 16 MiB")
     return data.decode("utf-8-sig")
+
+
+def read_json(option: str, path: str) -> Any:
+    """Return what a JSON file holds; ``Usage`` names the option it was given by."""
+    try:
+        return json.loads(_read_bounded(path))
+    except OSError as error:
+        raise Usage(f"{option} {path}: {error.strerror or error}") from error
+    except (ValueError, RecursionError) as error:
+        raise Usage(f"{option} {path}: {error}") from error
 
 
 class Parser(argparse.ArgumentParser):

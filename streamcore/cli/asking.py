@@ -9,7 +9,6 @@ from an argument, where other users could see it.
 
 from __future__ import annotations
 
-import json
 from argparse import Namespace
 from contextlib import ExitStack, contextmanager
 from typing import Any, Callable, Dict, Iterator, Optional
@@ -18,7 +17,7 @@ from ..client import DEFAULT_PROVIDER, Client
 from ..config import Config
 from ..loopback import LoopbackServer, Script
 from ..retry import RetryRecord
-from .arguments import named, read_bounded
+from .arguments import named, read_json
 from .exits import Usage
 from .terminal import Terminal
 
@@ -118,9 +117,8 @@ def wrong_values_are_usage() -> Iterator[None]:
 
 
 def _server(path: str) -> LoopbackServer:
+    script = read_json("--script", path)
     try:
-        return LoopbackServer(Script.parse(json.loads(read_bounded(path))))
-    except OSError as error:
-        raise Usage(f"--script {path}: {error.strerror or error}") from error
+        return LoopbackServer(Script.parse(script))
     except (ValueError, RecursionError) as error:
         raise Usage(f"--script {path}: {error}") from error

@@ -9,14 +9,13 @@ of tools that is none.
 
 from __future__ import annotations
 
-import json
 from argparse import Namespace
 from contextlib import ExitStack
 from typing import Any, List
 
 from ..client import Client, Stream
 from ..errors import LlmError
-from .arguments import named, read_bounded, require_requests
+from .arguments import named, read_json, require_requests
 from .asking import (
     add_asking, add_prompt, asked_for, make_client, read_prompt, wrong_values_are_usage,
 )
@@ -55,7 +54,7 @@ def run(args: Namespace, terminal: Terminal) -> int:
     config = load_config(args, terminal)
     require_requests()
     prompt = read_prompt(args.prompt, terminal)
-    tools = _read_json(args.tools) if args.tools else ()
+    tools = _read_tools(args.tools) if args.tools else ()
     try:
         with ExitStack() as held:
             client = make_client(args, config, held, lambda record: note_retry(terminal, record))
@@ -74,13 +73,8 @@ def _ask(client: Client, args: Namespace, prompt: str, tools: Any) -> Stream:
         )
 
 
-def _read_json(path: str) -> Any:
-    try:
-        tools = json.loads(read_bounded(path))
-    except OSError as error:
-        raise Usage(f"--tools {path}: {error.strerror or error}") from error
-    except (ValueError, RecursionError) as error:
-        raise Usage(f"--tools {path}: {error}") from error
+def _read_tools(path: str) -> Any:
+    tools = read_json("--tools", path)
     if not isinstance(tools, list):
         raise Usage(f"--tools {path}: a list of tools is wanted, not {type(tools).__name__}")
     return tools
