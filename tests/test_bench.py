@@ -176,7 +176,7 @@ def made_up() -> Dict[str, Any]:
         }),
         "calls": bench.with_ratios({
             bench.FLOOR: row(2), bench.BARE: row(4), "Client.stream": {**row(4.4), "rss_mb": 36.0},
-            "litellm": {**row(800), "note": "reasoning lost"},
+            "litellm": {**row(1200), "note": "reasoning lost"},
         }),
     }
 
@@ -200,7 +200,7 @@ def test_markdown_has_a_row_a_client_and_names_the_machine() -> None:
         "| bare loop | 4 (1.00) | 4 (1.00) | 30 |",
         "| Client.stream | 4.2 (1.05) | 4.4 (1.10) | 30–36 |",
         "| Client.stream + session file | 8 (2.00) |  | 30 |",
-        "| litellm | Boom: a\\|b | 800 (200.00), reasoning lost | 30 |",
+        "| litellm | Boom: a\\|b | 1,200 (300.00), reasoning lost | 30 |",
     ]
     assert lines[7] == ""
     for words in ("Medians of 5", "2 cores, Python 3.9.1; 2026-01-02", "`the command`"):
