@@ -6,11 +6,13 @@ Plain, TLS and through a proxy; from many threads; over a fork. Rows T18 and C11
 
 from __future__ import annotations
 
+import gc
 import os
 import socket
 import sys
 import threading
 import time
+import warnings
 import zlib
 from contextlib import closing
 from typing import Any, Dict, Iterator, List
@@ -466,6 +468,28 @@ def test_auth_of_a_callers_session_may_sign_the_body() -> None:
                 answer = transport.open(server.base_url, {}, body, limits=resolve_limits())
                 assert read_all(answer) == (b"x", None)
                 assert server.requests[-1].headers["x-signed"] == str(zlib.crc32(body))
+
+
+@pytest.mark.parametrize("open_still", [False, True])
+def test_connection_left_in_a_reference_cycle_is_closed_without_a_warning(
+    tls: Any, open_still: bool
+) -> None:
+    """The collector comes to the socket in its own order: who owns it is told before."""
+    class Holder:
+        """Holds everything, itself too."""
+
+    with LoopbackServer([{"steps": [{"raw": "x"}]}], tls=tls) as server:
+        holder: Any = Holder()
+        holder.transport, holder.own = Transport(verify=CA), holder
+        holder.answer = post(holder.transport, server.base_url)
+        holder.answer.holder = holder
+        if not open_still:
+            read_all(holder.answer)
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            del holder
+            gc.collect()
+    assert [str(warning.message) for warning in seen] == []
 
 
 @pytest.mark.parametrize("proxied", [False, True])
