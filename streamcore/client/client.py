@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import os
 import threading
-from functools import lru_cache
-from inspect import signature
 from types import TracebackType
-from typing import Any, Callable, FrozenSet, Mapping, Optional, Type, Union
+from typing import Any, Callable, Mapping, Optional, Type, Union
 
 from ..adapters import Credential, HttpAdapter, HttpSettings
 from ..calls import CallConfig, CallContext, LlmRequest
@@ -237,7 +235,7 @@ class Client:
             LlmError: when the answer failed; what ``on_chunk`` raises comes out unchanged.
             TypeError: for an argument ``stream`` has not.
         """
-        unknown = options.keys() - _stream_options()
+        unknown = options.keys() - Client.stream.__kwdefaults__.keys()
         if unknown:
             raise TypeError(f"complete() got an unexpected argument {sorted(unknown)[0]!r}")
         with self._ask(messages, hold=on_chunk is None, **options) as stream:
@@ -266,10 +264,3 @@ class Client:
 
     def __reduce__(self) -> Any:
         raise TypeError("a client may hold a key and connections, and is not pickled")
-
-
-@lru_cache(maxsize=1)
-def _stream_options() -> FrozenSet[str]:
-    """Return the names of the arguments of ``Client.stream``, but for the messages."""
-    names = signature(Client.stream).parameters
-    return frozenset(names) - {"self", "messages"}
