@@ -170,6 +170,7 @@ def test_agent_stops_as_polluted_at_a_timeout(tmp_path: Path) -> None:
         assert result.reason == "tool-failure"
         assert statuses(result.tool_calls) == ["timeout", "not-executed"]
         assert result.failure is not None and "timeout of 1.5 s" in result.failure.message
+        assert result.failure.message.count("effects are unknown") == 1
         assert at.run().text == "on"
 
 

@@ -314,6 +314,7 @@ def test_chat_retries_before_anything_was_shown() -> None:
     (["chat", "x", "two", "--model", "m"], "unrecognized arguments: two\n"),
     (["replay", "x", "--mod", "n"], "\nusage: streamcore replay "),
     (["replay", "x", "--provider", "opnai"], "did you mean openai"),
+    (["replay", "x", "--provider", "mine"], "there are openai"),  # and nothing near
     (["chat", "x", "--model", "m", "--idle-timeout", "-1"], "--idle-timeout: idle_timeout"),
     (["chat", "x", "--model", "m", "--idle-timeout", "soon"], "--idle-timeout: a time such as"),
     (["chat", "x", "--model", "m", "--timeout", "1d"], "--timeout: a time such as"),
@@ -348,6 +349,15 @@ def test_chat_refuses_a_bad_tools_or_script_file(text: str, tmp_path: Path) -> N
         result = run("chat", "x", "--model", "m", *argv)
         assert result.code in (1, 2) and "a bug" not in result.err
         assert "bad.json" in result.err or result.err.startswith("INVALID_REQUEST: ")
+
+
+@pytest.mark.parametrize("option", ["--tools", "--script"])
+def test_chat_names_a_missing_file_once(option: str) -> None:
+    """The option, the file, the reason."""
+    result = run("chat", "x", "--model", "m", option, "gone.json",
+                 *(["--base-url", "http://127.0.0.1:9"] if option == "--tools" else []))
+    assert result.code == 2 and result.err.count("gone.json") == 1
+    assert f"{option} gone.json: No such file" in result.err
 
 
 def test_chat_refuses_a_prompt_that_is_not_utf8() -> None:

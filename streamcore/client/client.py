@@ -235,7 +235,7 @@ class Client:
             LlmError: when the answer failed; what ``on_chunk`` raises comes out unchanged.
             TypeError: for an argument ``stream`` has not.
         """
-        unknown = options.keys() - Client.stream.__kwdefaults__.keys()
+        unknown = options.keys() - (Client.stream.__kwdefaults__ or {}).keys()
         if unknown:
             raise TypeError(f"complete() got an unexpected argument {sorted(unknown)[0]!r}")
         with self._ask(messages, hold=on_chunk is None, **options) as stream:
