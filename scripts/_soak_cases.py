@@ -14,8 +14,8 @@ import random
 from dataclasses import dataclass, replace
 from typing import Any, Dict, Iterator, Optional, Tuple
 
-from streamcore.limits import Limits
 from streamcore.loopback import answer_bytes
+from streamcore.values.limits import Limits
 
 READ = ("complete", "on-chunk", "iterate", "message", "text")
 LEAVE = ("break", "close", "raise", "on-chunk-raise", "abandon", "cycle")

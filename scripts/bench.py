@@ -322,7 +322,7 @@ def linear_line(answer: str, row: Dict[str, Any]) -> str:
     return f"{line}  {row['note']}".rstrip()
 
 
-IMPORTS = ("import streamcore", "import streamcore.pipeline", "import streamcore.client",
+IMPORTS = ("import streamcore", "import streamcore.wire.pipeline", "import streamcore.client",
            "import streamcore.client, requests", "import requests")
 
 
@@ -442,8 +442,8 @@ def stages_of(
 ) -> Iterator[Tuple[str, Callable[[], Any]]]:
     """The stages a body goes through, each as something to run, alone where that can be."""
     from streamcore import Client, MessageAssembler, SseParser, parse_stream
-    from streamcore.dialects import make_decoder
-    from streamcore.limits import resolve_limits
+    from streamcore.wire.dialects import make_decoder
+    from streamcore.values.limits import resolve_limits
     from streamcore.transport import Transport
 
     limits = resolve_limits()

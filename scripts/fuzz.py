@@ -30,8 +30,8 @@ from support import (  # noqa: E402
     CAPTURES, DONE, STREAMS, Outcome, bytewise, capture_bytes, capture_rows, random_cuts, run,
 )
 
-from streamcore.chunks import chunk_from_dict  # noqa: E402
-from streamcore.limits import Limits  # noqa: E402
+from streamcore.values.chunks import chunk_from_dict  # noqa: E402
+from streamcore.values.limits import Limits  # noqa: E402
 
 WORDS = [
     "", " ", "a", "f", "get_weather", "日本", "😀", "\ud83d", "\ude00", "x\ud83d", "\ude00y",

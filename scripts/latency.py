@@ -27,11 +27,11 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 from proxy import Proxy  # noqa: E402
 
 from streamcore.client import Client  # noqa: E402
-from streamcore.errors import LlmError  # noqa: E402
-from streamcore.limits import Limits, ResolvedLimits, resolve_limits  # noqa: E402
 from streamcore.loopback import LoopbackServer  # noqa: E402
-from streamcore.retry import RetryPolicy  # noqa: E402
 from streamcore.transport import Transport  # noqa: E402
+from streamcore.values.errors import LlmError  # noqa: E402
+from streamcore.values.limits import Limits, ResolvedLimits, resolve_limits  # noqa: E402
+from streamcore.values.retry import RetryPolicy  # noqa: E402
 
 TLS = ROOT / "tests" / "tls"
 CA, SERVER_FILES = str(TLS / "ca.pem"), (str(TLS / "server.pem"), str(TLS / "server.key"))

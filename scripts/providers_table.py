@@ -21,8 +21,8 @@ BEGIN, END = "<!-- providers:begin -->", "<!-- providers:end -->"
 
 sys.path.insert(0, str(ROOT))
 
-from streamcore.limits import NotGiven, resolve_limits  # noqa: E402
 from streamcore.providers import ProviderProfile, Quirk, list_profiles  # noqa: E402
+from streamcore.values.limits import NotGiven, resolve_limits  # noqa: E402
 
 
 def render() -> str:

@@ -40,14 +40,14 @@ sys.path[:0] = [str(ROOT), str(ROOT / "scripts")]
 
 from _soak_cases import LEAVE, STOP, Case, all_cases, prompt_of  # noqa: E402
 
-from streamcore.chunks import TextDelta  # noqa: E402
 from streamcore.client import Client, Stream  # noqa: E402
-from streamcore.errors import CODES, LlmError, is_retryable  # noqa: E402
-from streamcore.grammar import ChunkGrammar  # noqa: E402
-from streamcore.limits import Limits  # noqa: E402
 from streamcore.loopback import LoopbackServer  # noqa: E402
-from streamcore.messages import AssistantMessage  # noqa: E402
-from streamcore.retry import RetryPolicy  # noqa: E402
+from streamcore.values.chunks import TextDelta  # noqa: E402
+from streamcore.values.errors import CODES, LlmError, is_retryable  # noqa: E402
+from streamcore.values.grammar import ChunkGrammar  # noqa: E402
+from streamcore.values.limits import Limits  # noqa: E402
+from streamcore.values.messages import AssistantMessage  # noqa: E402
+from streamcore.values.retry import RetryPolicy  # noqa: E402
 
 TLS = ROOT / "tests" / "tls"
 KEY = "sk-soak-0123456789abcdefghij"

@@ -16,50 +16,50 @@ __version__ = "0.1.0"
 _HOMES: dict[str, str] = {
     "Client": "client",
     "Stream": "client",
-    "LlmError": "errors",
-    "Failure": "errors",
-    "Partial": "errors",
-    "error_chain": "errors",
-    "Limits": "limits",
-    "TokenUsage": "usage",
-    "Message": "messages",
-    "AssistantMessage": "messages",
-    "TextBlock": "messages",
-    "ReasoningBlock": "messages",
-    "ToolCall": "messages",
-    "ToolResult": "messages",
-    "ImageBlock": "messages",
-    "StreamChunk": "chunks",
-    "BlockStart": "chunks",
-    "TextDelta": "chunks",
-    "ReasoningDelta": "chunks",
-    "ToolCallDelta": "chunks",
-    "BlockEnd": "chunks",
-    "UsageChunk": "chunks",
-    "Finish": "chunks",
-    "FinishReason": "chunks",
-    "chunk_from_dict": "chunks",
-    "SseParser": "sse",
-    "SseEvent": "sse",
-    "ToolCallAssembler": "toolcalls",
-    "MessageAssembler": "assembler",
-    "assemble": "assembler",
-    "check_grammar": "grammar",
-    "parse_stream": "pipeline",
-    "CallConfig": "calls",
-    "LlmRequest": "calls",
-    "RetryPolicy": "retry",
-    "RetryRecord": "retry",
+    "LlmError": "values.errors",
+    "Failure": "values.errors",
+    "Partial": "values.errors",
+    "error_chain": "values.errors",
+    "Limits": "values.limits",
+    "TokenUsage": "values.usage",
+    "Message": "values.messages",
+    "AssistantMessage": "values.messages",
+    "TextBlock": "values.messages",
+    "ReasoningBlock": "values.messages",
+    "ToolCall": "values.messages",
+    "ToolResult": "values.messages",
+    "ImageBlock": "values.messages",
+    "StreamChunk": "values.chunks",
+    "BlockStart": "values.chunks",
+    "TextDelta": "values.chunks",
+    "ReasoningDelta": "values.chunks",
+    "ToolCallDelta": "values.chunks",
+    "BlockEnd": "values.chunks",
+    "UsageChunk": "values.chunks",
+    "Finish": "values.chunks",
+    "FinishReason": "values.chunks",
+    "chunk_from_dict": "values.chunks",
+    "SseParser": "wire.sse",
+    "SseEvent": "wire.sse",
+    "ToolCallAssembler": "wire.toolcalls",
+    "MessageAssembler": "wire.assembler",
+    "assemble": "wire.assembler",
+    "check_grammar": "values.grammar",
+    "parse_stream": "wire.pipeline",
+    "CallConfig": "values.calls",
+    "LlmRequest": "values.calls",
+    "RetryPolicy": "values.retry",
+    "RetryRecord": "values.retry",
     "Session": "session",
     "ProviderProfile": "providers",
     "ModelInfo": "providers",
     "Quirk": "providers",
-    "DialectOptions": "dialects.options",
+    "DialectOptions": "wire.dialects.options",
     "get_profile": "providers",
     "list_profiles": "providers",
-    "HttpAdapter": "adapters",
-    "HttpSettings": "adapters",
-    "LlmAdapter": "adapters",
+    "HttpAdapter": "runtime",
+    "HttpSettings": "runtime",
+    "LlmAdapter": "runtime",
     "LlmRuntime": "runtime",
     "PreparedCall": "runtime",
     "Transport": "transport",
@@ -69,10 +69,10 @@ _HOMES: dict[str, str] = {
     "AgentLimits": "agent",
     "AgentResult": "agent",
     "ToolOutcome": "agent",
-    "Tool": "tools",
-    "ToolError": "tools",
-    "ToolRegistry": "tools",
-    "tool": "tools",
+    "Tool": "agent.tools",
+    "ToolError": "agent.tools",
+    "ToolRegistry": "agent.tools",
+    "tool": "agent.tools",
     "Config": "config",
 }
 
@@ -85,16 +85,16 @@ if TYPE_CHECKING:  # the same names for type checkers, which do not run __getatt
         ToolOutcome as ToolOutcome,
     )
     from .config import Config as Config
-    from .tools import Tool as Tool, ToolError as ToolError, ToolRegistry as ToolRegistry
-    from .tools import tool as tool
-    from .adapters import (
+    from .agent.tools import Tool as Tool, ToolError as ToolError, ToolRegistry as ToolRegistry
+    from .agent.tools import tool as tool
+    from .runtime import (
         HttpAdapter as HttpAdapter,
         HttpSettings as HttpSettings,
         LlmAdapter as LlmAdapter,
     )
-    from .assembler import MessageAssembler as MessageAssembler, assemble as assemble
-    from .calls import CallConfig as CallConfig, LlmRequest as LlmRequest
-    from .chunks import (
+    from .wire.assembler import MessageAssembler as MessageAssembler, assemble as assemble
+    from .values.calls import CallConfig as CallConfig, LlmRequest as LlmRequest
+    from .values.chunks import (
         BlockEnd as BlockEnd,
         BlockStart as BlockStart,
         Finish as Finish,
@@ -107,17 +107,17 @@ if TYPE_CHECKING:  # the same names for type checkers, which do not run __getatt
         chunk_from_dict as chunk_from_dict,
     )
     from .client import Client as Client, Stream as Stream
-    from .dialects.options import DialectOptions as DialectOptions
-    from .errors import (
+    from .wire.dialects.options import DialectOptions as DialectOptions
+    from .values.errors import (
         Failure as Failure,
         LlmError as LlmError,
         Partial as Partial,
         error_chain as error_chain,
     )
-    from .grammar import check_grammar as check_grammar
-    from .limits import Limits as Limits
+    from .values.grammar import check_grammar as check_grammar
+    from .values.limits import Limits as Limits
     from .loopback import LoopbackServer as LoopbackServer
-    from .messages import (
+    from .values.messages import (
         AssistantMessage as AssistantMessage,
         ImageBlock as ImageBlock,
         Message as Message,
@@ -126,7 +126,7 @@ if TYPE_CHECKING:  # the same names for type checkers, which do not run __getatt
         ToolCall as ToolCall,
         ToolResult as ToolResult,
     )
-    from .pipeline import parse_stream as parse_stream
+    from .wire.pipeline import parse_stream as parse_stream
     from .providers import (
         ModelInfo as ModelInfo,
         ProviderProfile as ProviderProfile,
@@ -134,13 +134,13 @@ if TYPE_CHECKING:  # the same names for type checkers, which do not run __getatt
         get_profile as get_profile,
         list_profiles as list_profiles,
     )
-    from .retry import RetryPolicy as RetryPolicy, RetryRecord as RetryRecord
+    from .values.retry import RetryPolicy as RetryPolicy, RetryRecord as RetryRecord
     from .runtime import LlmRuntime as LlmRuntime, PreparedCall as PreparedCall
     from .session import Session as Session
-    from .sse import SseEvent as SseEvent, SseParser as SseParser
-    from .toolcalls import ToolCallAssembler as ToolCallAssembler
+    from .wire.sse import SseEvent as SseEvent, SseParser as SseParser
+    from .wire.toolcalls import ToolCallAssembler as ToolCallAssembler
     from .transport import Transport as Transport
-    from .usage import TokenUsage as TokenUsage
+    from .values.usage import TokenUsage as TokenUsage
 
 __all__ = sorted([*_HOMES, "__version__"])
 

@@ -9,10 +9,10 @@ from typing import Any, Dict, Iterator, List, Tuple
 
 from streamcore.agent import TURN_ENDS, Agent, AgentResult, ToolOutcome
 from streamcore.client import Client
-from streamcore.limits import Limits
 from streamcore.loopback import LoopbackServer
-from streamcore.messages import Message
 from streamcore.session import Session
+from streamcore.values.limits import Limits
+from streamcore.values.messages import Message
 from strict_server import StrictServer, faults
 
 Answer = Dict[str, Any]

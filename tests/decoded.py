@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Tuple
 
-from streamcore.chunks import StreamChunk
-from streamcore.dialects import make_decoder
-from streamcore.dialects.options import DialectOptions
-from streamcore.errors import LlmError, Partial
-from streamcore.limits import resolve_limits
-from streamcore.sse import SseEnd, SseEvent
+from streamcore.values.chunks import StreamChunk
+from streamcore.values.errors import LlmError, Partial
+from streamcore.values.limits import resolve_limits
+from streamcore.wire.dialects import make_decoder
+from streamcore.wire.dialects.options import DialectOptions
+from streamcore.wire.sse import SseEnd, SseEvent
 
 from support import Told, event_facts, read_events, tell_by
 

@@ -14,7 +14,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from streamcore.tools import Tool, ToolError, tool
+from streamcore.agent.tools import Tool, ToolError, tool
 
 SLEEPER = [sys.executable, "-c", "import time; time.sleep(60)"]
 

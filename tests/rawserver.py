@@ -13,9 +13,9 @@ import time
 from pathlib import Path
 from typing import Any, Callable, List, Optional, Tuple
 
-from streamcore.errors import LlmError
-from streamcore.limits import Limits, ResolvedLimits, resolve_limits
 from streamcore.transport import Answer, Transport
+from streamcore.values.errors import LlmError
+from streamcore.values.limits import Limits, ResolvedLimits, resolve_limits
 
 TLS = Path(__file__).parent / "tls"
 CA = str(TLS / "ca.pem")

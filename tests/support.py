@@ -15,18 +15,20 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
 
-from streamcore.assembler import MessageAssembler
-from streamcore.chunks import ReasoningDelta, StreamChunk, TextDelta, ToolCallDelta
-from streamcore.dialects import make_decoder
-from streamcore.dialects.options import DialectOptions
-from streamcore.errors import Failure, LlmError, Partial
-from streamcore.grammar import ChunkGrammar
-from streamcore.limits import Limits, resolve_limits
-from streamcore.messages import AssistantMessage
-from streamcore.pipeline import iter_chunks
-from streamcore.sse import SseEnd, SseEvent, SseParser
+from streamcore.values.chunks import ReasoningDelta, StreamChunk, TextDelta, ToolCallDelta
+from streamcore.values.errors import Failure, LlmError, Partial
+from streamcore.values.grammar import ChunkGrammar
+from streamcore.values.limits import Limits, resolve_limits
+from streamcore.values.messages import AssistantMessage
+from streamcore.wire.assembler import MessageAssembler
+from streamcore.wire.dialects import make_decoder
+from streamcore.wire.dialects.options import DialectOptions
+from streamcore.wire.pipeline import iter_chunks
+from streamcore.wire.sse import SseEnd, SseEvent, SseParser
 
 TESTS = Path(__file__).resolve().parent
+ROOT = TESTS.parent
+"""The checkout."""
 STREAMS = TESTS / "streams"
 CAPTURES = TESTS.parent.parent / "shared" / "captures"
 

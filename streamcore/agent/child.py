@@ -17,9 +17,9 @@ import signal
 from contextlib import suppress
 from typing import Any, Callable, Dict, Optional
 
-from ..tools import Tool, ToolError, render_output, tool
-from ..tools.raised import chain_text, error_text
 from .processes import adopt_strays, end_with_parent, kill_below
+from .tools import Tool, ToolError, render_output, tool
+from .tools.raised import chain_text, error_text
 
 REQUEST, ANSWER = "request", "answer"
 

@@ -13,13 +13,13 @@ import threading
 from dataclasses import dataclass
 from typing import Any, Callable, Dict, NamedTuple, Optional, Union
 
-from ..messages import ToolCall
-from ..strictjson import mend_text
-from ..tools import InvalidArguments, Tool, ToolError, ToolRegistry, render_output
-from ..tools.output import cut_text
-from ..tools.raised import chain_text, error_text, is_own
+from ..values.messages import ToolCall
+from ..values.strictjson import mend_text
 from .isolation import ToolCancelled, ToolCrashed, ToolTimeout, run_isolated
 from .result import ToolOutcome
+from .tools import InvalidArguments, Tool, ToolError, ToolRegistry, render_output
+from .tools.output import cut_text
+from .tools.raised import chain_text, error_text, is_own
 
 Approve = Callable[[ToolCall], Any]
 

@@ -12,10 +12,10 @@ import json
 from dataclasses import dataclass, fields
 from typing import Optional, Sequence, Set, Tuple
 
-from ..errors import Failure
-from ..messages import ToolCall
-from ..tools.output import MIN_OUTPUT_BYTES
+from ..values.errors import Failure
+from ..values.messages import ToolCall
 from .result import Stop
+from .tools.output import MIN_OUTPUT_BYTES
 
 LIMIT_CODE = "AGENT_LIMIT"
 """Code of the failure of a gate."""

@@ -19,12 +19,12 @@ import tempfile
 import threading
 from typing import Any, Dict, Mapping, Optional
 
-from ..clock import Deadline
-from ..frozen import thaw
-from ..tools import Tool, ToolError
-from ..tools.importable import target_of
+from ..values.clock import Deadline
+from ..values.frozen import thaw
 from .child import ANSWER, REQUEST
 from .processes import has_ended, kill_tree
+from .tools import Tool, ToolError
+from .tools.importable import target_of
 
 _FIRST_WAIT, _LONGEST_WAIT = 0.001, 0.05  # seconds between two looks at the process
 _GRACE = 0.5  # seconds a process may take to end once its answer is there

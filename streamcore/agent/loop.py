@@ -15,18 +15,18 @@ from contextlib import closing
 from functools import partial
 from typing import Any, Callable, Generator, Iterable, Mapping, Optional, Sequence, Tuple, Union
 
-from ..calls import CallConfig
-from ..chunks import StreamChunk
-from ..given import read_tools
-from ..limits import Limits
-from ..messages import Message, TextBlock, ToolCall
 from ..runtime import LlmRuntime, RunningCall
 from ..session import Session
 from ..session.records import check_said
-from ..tools import ToolRegistry
+from ..values.calls import CallConfig
+from ..values.chunks import StreamChunk
+from ..values.given import read_tools
+from ..values.limits import Limits
+from ..values.messages import Message, TextBlock, ToolCall
 from .dispatch import Dispatcher
 from .gates import AgentLimits
 from .result import AgentEvent, AgentResult
+from .tools import ToolRegistry
 from .turn import Model, Start, Trim, Turn
 
 Prompt = Union[str, Message, Mapping[str, Any], None]

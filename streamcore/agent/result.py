@@ -11,11 +11,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Dict, Optional, Tuple
 
-from ..chunks import StreamChunk
-from ..errors import Failure, Partial
-from ..messages import AssistantMessage, Message, ToolCall
 from ..runtime import CALL_ENDS
-from ..usage import TokenUsage
+from ..values.chunks import StreamChunk
+from ..values.errors import Failure, Partial
+from ..values.messages import AssistantMessage, Message, ToolCall
+from ..values.usage import TokenUsage
 
 REASONS: Dict[str, str] = {
     "stop": "the model ended its turn",

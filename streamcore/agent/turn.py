@@ -14,18 +14,18 @@ from typing import (
     Any, Callable, Dict, Generator, Iterator, List, Optional, Protocol, Sequence, Tuple, TypeVar,
 )
 
-from ..assembler import MessageAssembler
-from ..calls import CallConfig, CallContext, LlmRequest
-from ..chunks import Finish
-from ..dialects import context_bytes
-from ..errors import Failure, LlmError, aborted_error
-from ..frozen import FrozenDict
-from ..given import read_messages
-from ..limits import Limits
-from ..messages import AssistantMessage, Message, ToolCall
 from ..runtime import RunningCall
 from ..session import Session
-from ..usage import TokenUsage
+from ..values.calls import CallConfig, CallContext, LlmRequest
+from ..values.chunks import Finish
+from ..values.errors import Failure, LlmError, aborted_error
+from ..values.frozen import FrozenDict
+from ..values.given import read_messages
+from ..values.limits import Limits
+from ..values.messages import AssistantMessage, Message, ToolCall
+from ..values.usage import TokenUsage
+from ..wire.assembler import MessageAssembler
+from ..wire.dialects import context_bytes
 from .dispatch import CANCELLED, INTERRUPTED, NOT_EXECUTED, Dispatcher, Ready
 from .gates import CONTEXT_DIALECT, TOOL_CODE, AgentLimits, Gates
 from .result import AgentEvent, AgentResult, Stop, ToolOutcome

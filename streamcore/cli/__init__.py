@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from typing import Any, Iterator, Mapping, Optional, Sequence, TextIO
 
 from .. import __version__
-from ..errors import error_chain
+from ..values.errors import error_chain
 from . import exits
 from .arguments import Parser
 from .terminal import Terminal

@@ -19,14 +19,14 @@ from functools import partial
 from typing import Any, Dict, Iterator, List
 
 from ..agent import REASONS, Agent, AgentLimits, AgentResult
-from ..calls import CallConfig
+from ..agent.tools import ToolRegistry
 from ..client import Client
 from ..config import Config
 from ..config.settings import AGENT, SETTINGS
 from ..config.values import as_text
-from ..errors import LlmError, error_chain
 from ..session import Session
-from ..tools import ToolRegistry
+from ..values.calls import CallConfig
+from ..values.errors import LlmError, error_chain
 from .agent_plan import show_plan
 from .agent_view import View
 from .arguments import named, require_requests

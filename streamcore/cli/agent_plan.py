@@ -11,8 +11,8 @@ import os
 from argparse import Namespace
 from typing import Optional, Sequence
 
+from ..agent.tools import Tool, ToolRegistry
 from ..config import Config, Explained
-from ..tools import Tool, ToolRegistry
 from .terminal import Terminal
 
 

@@ -13,8 +13,8 @@ import time
 from typing import Callable, Optional
 
 from ..agent import AgentEvent, AgentResult, ToolOutcome
-from ..chunks import ReasoningDelta, StreamChunk, TextDelta, ToolCallDelta
-from ..messages import AssistantMessage
+from ..values.chunks import ReasoningDelta, StreamChunk, TextDelta, ToolCallDelta
+from ..values.messages import AssistantMessage
 from .printing import TextPrinter, call_line, usage_words
 from .terminal import Terminal
 

@@ -13,7 +13,7 @@ import importlib.util
 import json
 from typing import Any, NoReturn, Optional, Sequence, Union
 
-from ..redaction import is_secret_header
+from ..values.redaction import is_secret_header
 from .exits import TABLE, Shown, Usage
 
 _MOST_BYTES = 16 * 1024 * 1024  # of a file with a script or tools

@@ -16,7 +16,7 @@ from typing import Any, Callable, Dict, Iterator, Optional
 from ..client import DEFAULT_PROVIDER, Client
 from ..config import Config
 from ..loopback import LoopbackServer, Script
-from ..retry import RetryRecord
+from ..values.retry import RetryRecord
 from .arguments import named, read_json
 from .exits import Usage
 from .terminal import Terminal

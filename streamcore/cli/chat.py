@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from typing import Any, List
 
 from ..client import Client, Stream
-from ..errors import LlmError
+from ..values.errors import LlmError
 from .arguments import named, read_json, require_requests
 from .asking import (
     add_asking, add_prompt, asked_for, make_client, read_prompt, wrong_values_are_usage,

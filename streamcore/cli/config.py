@@ -13,8 +13,8 @@ from typing import Any, Dict, List, Mapping
 
 from ..config import Config, Explained
 from ..config.layers import OVERRIDE
-from ..errors import LlmError
-from ..redaction import is_secret_header
+from ..values.errors import LlmError
+from ..values.redaction import is_secret_header
 from .exits import PROVEN, Usage
 from .terminal import Terminal
 

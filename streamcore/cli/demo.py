@@ -12,12 +12,12 @@ from __future__ import annotations
 from argparse import ArgumentTypeError, Namespace
 from typing import Any, Dict, List, Optional
 
-from ..chunks import StreamChunk
 from ..client import Client, Stream
 from ..config.values import read_seconds
-from ..errors import LlmError
 from ..loopback import LoopbackServer
-from ..messages import AssistantMessage
+from ..values.chunks import StreamChunk
+from ..values.errors import LlmError
+from ..values.messages import AssistantMessage
 from .arguments import require_requests
 from .demo_agent import show_agent
 from .exits import FAILED, PROVEN

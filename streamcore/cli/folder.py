@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import Any, BinaryIO, Callable, Iterator, List, NamedTuple, Tuple, Union
 
-from ..tools import ToolError
+from ..agent.tools import ToolError
 
 MAX_ENTRIES = 20_000
 """Names of one folder that are ever read."""

@@ -13,8 +13,8 @@ import threading
 from fnmatch import fnmatchcase
 from typing import Iterator, List, Optional
 
-from ..strictjson import mend_text
-from ..tools import Tool, ToolError, tool
+from ..agent.tools import Tool, ToolError, tool
+from ..values.strictjson import mend_text
 from .folder import FILE, FOLDER, LINK, Folder, Found
 from .folder_walk import MAX_FILE_BYTES, Search, Walk, is_binary, read_as_text
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Dict, Iterator, List, Tuple
 
-from ..tools import ToolError
+from ..agent.tools import ToolError
 from .folder import FOLDER, Folder, Found
 
 MAX_FILE_BYTES = 4 * 1024 * 1024

@@ -13,12 +13,12 @@ import re
 import traceback
 from typing import Dict, Iterable, Mapping, Optional, Protocol, Tuple
 
-from ..chunks import BlockEnd, ReasoningDelta, StreamChunk, TextDelta, ToolCallDelta
-from ..errors import LlmError, error_chain
-from ..messages import ToolCall
-from ..retry import RetryRecord
-from ..sse import SseEvent
-from ..usage import TokenUsage
+from ..values.chunks import BlockEnd, ReasoningDelta, StreamChunk, TextDelta, ToolCallDelta
+from ..values.errors import LlmError, error_chain
+from ..values.messages import ToolCall
+from ..values.retry import RetryRecord
+from ..values.usage import TokenUsage
+from ..wire.sse import SseEvent
 from .terminal import Terminal
 
 

@@ -12,9 +12,9 @@ from argparse import Namespace
 from dataclasses import fields
 from typing import Any, Dict, Iterator, List, Tuple
 
-from ..frozen import thaw
-from ..limits import NOT_GIVEN, Limits
 from ..providers import ModelInfo, ProviderProfile, get_profile, list_profiles
+from ..values.frozen import thaw
+from ..values.limits import NOT_GIVEN, Limits
 from .exits import PROVEN, Usage
 from .terminal import Terminal
 

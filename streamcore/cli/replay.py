@@ -15,12 +15,12 @@ from dataclasses import replace
 from typing import Any, BinaryIO, Iterator
 
 from ..client import DEFAULT_PROVIDER
-from ..dialects import make_decoder
-from ..dialects.options import DONE_MARKERS
-from ..errors import LlmError
-from ..limits import resolve_limits
-from ..pipeline import iter_chunks
 from ..providers import ProviderProfile, get_profile
+from ..values.errors import LlmError
+from ..values.limits import resolve_limits
+from ..wire.dialects import make_decoder
+from ..wire.dialects.options import DONE_MARKERS
+from ..wire.pipeline import iter_chunks
 from .exits import FAILED, PROVEN, USAGE, Usage
 from .printing import (
     JsonPrinter, NoPrinter, Printer, TextPrinter, note_cut, note_failure, print_events,

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import Dict, Iterator, Optional, Tuple
 
-from ..assembler import MessageAssembler
-from ..chunks import BlockStart, Finish, StreamChunk, ToolCallDelta
-from ..errors import LlmError, Partial
-from ..messages import AssistantMessage
+from ..values.chunks import BlockStart, Finish, StreamChunk, ToolCallDelta
+from ..values.errors import LlmError, Partial
+from ..values.messages import AssistantMessage
+from ..wire.assembler import MessageAssembler
 from .printing import call_line, failure_line, one_line, usage_words
 from .tape import Tape
 from .terminal import Terminal

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import BinaryIO, Iterator, List, Tuple
 
-from ..sse import SseEvent
+from ..wire.sse import SseEvent
 
 _BLOCK = 65536
 

@@ -16,7 +16,7 @@ import re
 import sys
 from typing import Any, BinaryIO, Mapping, Optional, TextIO
 
-from ..redaction import redact
+from ..values.redaction import redact
 from .exits import OutputFailed, OutputGone, Usage
 
 # C0 but tab and LF, DEL, C1; what turns the writing direction or breaks a line unseen.

@@ -13,17 +13,17 @@ import threading
 from types import TracebackType
 from typing import Any, Callable, Mapping, Optional, Type, Union
 
-from ..adapters import Credential, HttpAdapter, HttpSettings
-from ..calls import CallConfig, CallContext, LlmRequest
-from ..chunks import StreamChunk
-from ..dialects.options import DialectOptions
-from ..limits import Limits
-from ..messages import AssistantMessage
 from ..providers import ProviderProfile, get_profile
-from ..retry import RetryPolicy, RetryRecord
+from ..runtime import Credential, HttpAdapter, HttpSettings
 from ..runtime import LlmRuntime, RunningCall
 from ..session import Session
 from ..transport import Transport
+from ..values.calls import CallConfig, CallContext, LlmRequest
+from ..values.chunks import StreamChunk
+from ..values.limits import Limits
+from ..values.messages import AssistantMessage
+from ..values.retry import RetryPolicy, RetryRecord
+from ..wire.dialects.options import DialectOptions
 from .stream import Stream
 
 DEFAULT_PROVIDER = "openai-compatible"

@@ -14,14 +14,14 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Dict, Iterator, List, Optional, Type
 
-from ..assembler import MessageAssembler
-from ..calls import CallContext
-from ..chunks import Finish, FinishReason, StreamChunk, TextDelta
-from ..errors import LlmError, Partial
-from ..messages import AssistantMessage
 from ..runtime import RunningCall
-from ..sse import SseEvent
-from ..usage import TokenUsage
+from ..values.calls import CallContext
+from ..values.chunks import Finish, FinishReason, StreamChunk, TextDelta
+from ..values.errors import LlmError, Partial
+from ..values.messages import AssistantMessage
+from ..values.usage import TokenUsage
+from ..wire.assembler import MessageAssembler
+from ..wire.sse import SseEvent
 
 
 class Stream:

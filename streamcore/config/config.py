@@ -14,9 +14,9 @@ from typing import Any, Dict, List, Mapping, Optional, Union
 
 from ..agent import AgentLimits
 from ..client import Client
-from ..limits import NOT_GIVEN, Limits, NotGiven
 from ..providers import PROFILES, ProviderProfile
-from ..retry import RetryPolicy
+from ..values.limits import NOT_GIVEN, Limits, NotGiven
+from ..values.retry import RetryPolicy
 from .choice import Choice
 from .explain import Explained, iter_rows
 from .ini import read_file, refused

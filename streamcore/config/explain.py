@@ -12,9 +12,9 @@ from dataclasses import fields
 from typing import Any, Iterator, NamedTuple, Optional
 
 from ..agent import AgentLimits
-from ..limits import DEFAULT_LIMITS, NOT_GIVEN
-from ..redaction import MASK, is_secret_header, redact
-from ..retry import RetryPolicy
+from ..values.limits import DEFAULT_LIMITS, NOT_GIVEN
+from ..values.redaction import MASK, is_secret_header, redact
+from ..values.retry import RetryPolicy
 from .choice import DEFAULT, Choice
 from .layers import Given, setting_name
 from .settings import AGENT, LIMITS, MAIN, PROVIDER, RETRY, SETTINGS

@@ -15,7 +15,7 @@ import re
 import stat
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
 
-from ..errors import LlmError
+from ..values.errors import LlmError
 
 MAX_FILE_BYTES = 1024 * 1024
 """A larger file is none of ours."""

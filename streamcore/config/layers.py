@@ -13,10 +13,10 @@ import re
 from difflib import get_close_matches
 from typing import Any, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Tuple
 
-from ..errors import LlmError
-from ..limits import NOT_GIVEN
 from ..providers import PROFILES
-from ..redaction import is_secret_header, redact
+from ..values.errors import LlmError
+from ..values.limits import NOT_GIVEN
+from ..values.redaction import is_secret_header, redact
 from .ini import Entry, IniFile, refused
 from .settings import MAIN, PROVIDER, SETTINGS, Setting
 from .values import read_clock, shown

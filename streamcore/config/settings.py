@@ -13,10 +13,10 @@ from dataclasses import fields
 from typing import Any, Callable, Dict, List, NamedTuple, Tuple
 
 from ..agent import AgentLimits
-from ..dialects.options import DialectOptions
-from ..limits import Limits
 from ..providers import ProviderProfile
-from ..retry import RetryPolicy
+from ..values.limits import Limits
+from ..values.retry import RetryPolicy
+from ..wire.dialects.options import DialectOptions
 from .values import (
     Read, read_clock, read_count, read_flag, read_headers, read_number, read_seconds, read_size,
     read_text, read_verify, read_words,

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from urllib.parse import urlsplit, urlunsplit
 
-from ..errors import LlmError
+from ..values.errors import LlmError
 
 _ODD = re.compile(r"[^!-~]|[\"<>\\^`{|}]")  # outside printable ASCII, or never in a URL (RFC 3986)
 _HOST = re.compile(r"(?!.{254})(?:[A-Za-z0-9_-]{1,63}\.)*[A-Za-z0-9_-]{1,63}\.?")

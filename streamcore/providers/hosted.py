@@ -12,8 +12,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Tuple
 
-from ..dialects.options import DialectOptions
-from ..limits import Limits
+from ..values.limits import Limits
+from ..wire.dialects.options import DialectOptions
 from .facts import ModelInfo, Quirk
 from .profile import ProviderProfile
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import Tuple
 
-from ..dialects.options import DialectOptions
-from ..limits import Limits
+from ..values.limits import Limits
+from ..wire.dialects.options import DialectOptions
 from .facts import Quirk
 from .profile import ProviderProfile
 

@@ -13,11 +13,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any, Mapping, Optional, Tuple
 
-from ..dialects.options import DialectOptions
-from ..errors import LlmError
-from ..frozen import FrozenDict, freeze
-from ..limits import Limits
-from ..retry import RetryPolicy
+from ..values.errors import LlmError
+from ..values.frozen import FrozenDict, freeze
+from ..values.limits import Limits
+from ..values.retry import RetryPolicy
+from ..wire.dialects.options import DialectOptions
 from .addresses import invalid, join_address, path_of
 from .checks import (
     NAME,

@@ -12,12 +12,12 @@ from __future__ import annotations
 import threading
 from typing import Any, Callable, Iterator, List, Mapping, Optional, Tuple
 
-from ..calls import CallConfig, CallContext, LlmRequest
-from ..chunks import Finish, FinishReason, StreamChunk, UsageChunk
-from ..errors import LlmError, aborted_error
-from ..frozen import FrozenDict, freeze
 from ..providers import ModelInfo
-from ..retry import RetryPolicy
+from ..values.calls import CallConfig, CallContext, LlmRequest
+from ..values.chunks import Finish, FinishReason, StreamChunk, UsageChunk
+from ..values.errors import LlmError, aborted_error
+from ..values.frozen import FrozenDict, freeze
+from ..values.retry import RetryPolicy
 
 Next = Callable[[LlmRequest], Iterator[StreamChunk]]
 Middleware = Callable[[LlmRequest, Next], Iterator[StreamChunk]]

@@ -12,11 +12,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Callable, Dict, List, Optional
 
-from ..assembler import MessageAssembler
-from ..calls import LlmRequest
-from ..chunks import Finish, FinishReason, StreamChunk
-from ..retry import RetryRecord
 from ..session import Session
+from ..values.calls import LlmRequest
+from ..values.chunks import Finish, FinishReason, StreamChunk
+from ..values.retry import RetryRecord
+from ..wire.assembler import MessageAssembler
 from .prepared import PreparedCall
 
 CALL_ENDS: Dict[str, str] = {

@@ -13,11 +13,11 @@ import threading
 from dataclasses import replace
 from typing import Any, Callable, Dict, Iterable, Optional, Tuple
 
-from ..calls import CallConfig, CallContext
-from ..errors import LlmError
-from ..given import invalid
 from ..providers import ModelInfo
-from ..retry import RetryPolicy
+from ..values.calls import CallConfig, CallContext
+from ..values.errors import LlmError
+from ..values.given import invalid
+from ..values.retry import RetryPolicy
 from .prepared import NO_RETRY, Middleware, PreparedCall
 
 RequestHook = Callable[[CallConfig], Optional[CallConfig]]

@@ -13,11 +13,11 @@ from __future__ import annotations
 import random as _random
 from typing import Callable, Generator, Iterator, List, Optional
 
-from ..calls import CallConfig, LlmRequest
-from ..chunks import Finish, FinishReason, StreamChunk, UsageChunk
-from ..errors import LlmError, aborted_error
-from ..retry import RetryPolicy, RetryRecord, decide
 from ..session import Session
+from ..values.calls import CallConfig, LlmRequest
+from ..values.chunks import Finish, FinishReason, StreamChunk, UsageChunk
+from ..values.errors import LlmError, aborted_error
+from ..values.retry import RetryPolicy, RetryRecord, decide
 from .prepared import PreparedCall, finish_of
 from .recording import Record
 from .registry import LlmRuntime

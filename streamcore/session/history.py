@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Dict, Iterable, List, NamedTuple, Optional, Union
 
-from ..messages import Message, ReasoningBlock, TextBlock, ToolResult
+from ..values.messages import Message, ReasoningBlock, TextBlock, ToolResult
 from .lines import ASSISTANT, TOOL_RESULT, TOOL_START, USER, Event
 from .records import check_answer, check_said, message_from_record, result_content
 

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from json.encoder import encode_basestring_ascii as _quote
 from typing import Any, Dict, Iterator, Mapping
 
-from ..chunks import ReasoningDelta, TextDelta, ToolCallDelta
-from ..errors import LlmError
-from ..frozen import FrozenDict, freeze, thaw
-from ..strictjson import DECODER
+from ..values.chunks import ReasoningDelta, TextDelta, ToolCallDelta
+from ..values.errors import LlmError
+from ..values.frozen import FrozenDict, freeze, thaw
+from ..values.strictjson import DECODER
 
 START = "session/start"
 HEADER = "request/header"

@@ -15,8 +15,8 @@ from typing import (
     Any, Callable, Iterator, List, Mapping, Optional, Sequence, TypeVar, Union, overload,
 )
 
-from ..chunks import StreamChunk
-from ..errors import LlmError
+from ..values.chunks import StreamChunk
+from ..values.errors import LlmError
 from . import lines
 from .history import read_entry
 from .lines import Event, encode_chunk, encode_given

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import Any, Mapping
 
-from ..redaction import MASK, redact, redact_headers
+from ..values.redaction import MASK, redact, redact_headers
 
 _SECRET_NAME = re.compile(
     r"(?:.*_)?(?:api_?key|access_key|secret_key|private_key|authorization|password|passwd|secret"

@@ -12,12 +12,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Iterator, List, Optional, Sequence, Tuple
 
-from ..calls import CallConfig, LlmRequest
-from ..chunks import StreamChunk, chunk_from_dict
-from ..dialects import write_body
-from ..dialects.options import DialectOptions
-from ..frozen import FrozenDict
-from ..messages import Message
+from ..values.calls import CallConfig, LlmRequest
+from ..values.chunks import StreamChunk, chunk_from_dict
+from ..values.frozen import FrozenDict
+from ..values.messages import Message
+from ..wire.dialects import write_body
+from ..wire.dialects.options import DialectOptions
 from .history import History, read_entry
 from .lines import ASSISTANT, CHUNK, CONTEXT, HEADER, Event, encode_value
 from .records import message_from_record, message_to_record

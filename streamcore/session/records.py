@@ -12,9 +12,11 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import Any, Dict, List, Mapping, Optional
 
-from ..messages import AssistantMessage, Block, Message, ToolCall, ToolResult, block_from_dict
-from ..strictjson import mend_surrogates
-from ..usage import TokenUsage
+from ..values.messages import (
+    AssistantMessage, Block, Message, ToolCall, ToolResult, block_from_dict,
+)
+from ..values.strictjson import mend_surrogates
+from ..values.usage import TokenUsage
 
 _ANSWER_FACTS = ("finish", "model", "response_id", "provider")
 _STRINGS = ("text", "field", "id", "name", "arguments", "call_id", "url")

@@ -12,12 +12,12 @@ from __future__ import annotations
 import os
 from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Union
 
-from ..chunks import StreamChunk
-from ..errors import Failure
-from ..messages import Message, ToolCall
-from ..retry import RetryRecord
-from ..strictjson import mend_surrogates
-from ..usage import TokenUsage
+from ..values.chunks import StreamChunk
+from ..values.errors import Failure
+from ..values.messages import Message, ToolCall
+from ..values.retry import RetryRecord
+from ..values.strictjson import mend_surrogates
+from ..values.usage import TokenUsage
 from . import lines, recorded
 from .history import in_call_order
 from .lines import refusing

@@ -12,7 +12,7 @@ from array import array
 from dataclasses import dataclass
 from typing import Any, Mapping, Optional
 
-from ..errors import LlmError
+from ..values.errors import LlmError
 from .history import Entry, History, read_entry
 from .lines import CHUNK, HEADER, START, Event, parse_line, to_event
 from .storage import LogFile

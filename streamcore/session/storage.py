@@ -16,7 +16,7 @@ from array import array
 from contextlib import suppress
 from typing import Any, Callable, Iterator, List, NoReturn, Optional
 
-from ..errors import LlmError
+from ..values.errors import LlmError
 
 if sys.platform == "win32":
     import msvcrt

@@ -15,9 +15,9 @@ import threading
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 from urllib.parse import urlsplit
 
-from ..clock import WaitBudget
-from ..errors import LlmError
-from ..limits import ResolvedLimits
+from ..values.clock import WaitBudget
+from ..values.errors import LlmError
+from ..values.limits import ResolvedLimits
 from .answer import Answer
 from .watch import Watch
 

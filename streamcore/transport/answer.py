@@ -12,8 +12,8 @@ from __future__ import annotations
 import threading
 from typing import Any, Callable, Iterator, List, Mapping, Optional, Tuple, Union
 
-from ..clock import Deadline
-from ..errors import LlmError
+from ..values.clock import Deadline
+from ..values.errors import LlmError
 from . import faults
 from .reading import PlainBody, SocketBody
 from .sockets import SocketFile

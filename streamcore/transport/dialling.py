@@ -16,7 +16,7 @@ import selectors
 import socket
 from typing import Any, Iterable, Optional, Sequence, Tuple
 
-from ..clock import Deadline
+from ..values.clock import Deadline
 from .watch import SLICE, Watch
 
 

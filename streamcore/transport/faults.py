@@ -13,9 +13,9 @@ from __future__ import annotations
 import threading
 from typing import Dict, Iterator, List, Optional, Protocol, Sequence, Tuple
 
-from ..errors import LlmError, aborted_error
-from ..limits import ResolvedLimits
-from ..redaction import redact
+from ..values.errors import LlmError, aborted_error
+from ..values.limits import ResolvedLimits
+from ..values.redaction import redact
 
 # What can be meant. CLOSED is the peer's silence where more had to come; NO_FAULT
 # is a warning that a filter turned into an exception: not ours to translate.

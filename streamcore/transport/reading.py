@@ -14,7 +14,7 @@ from __future__ import annotations
 import zlib
 from typing import Any, Iterator, List, Optional, Sequence, Tuple
 
-from ..errors import LlmError
+from ..values.errors import LlmError
 from . import faults
 from .decoding import Inflater, coding_names, decoder_for
 from .framing import Chunked, Framing, Sized, UntilClose

@@ -19,7 +19,7 @@ import requests
 import requests.adapters
 from requests.utils import get_auth_from_url, select_proxy
 
-from ..errors import LlmError
+from ..values.errors import LlmError
 from . import faults
 from .answer import Answer
 from .pools import WatchedAdapter, active

@@ -13,8 +13,8 @@ import math
 import threading
 from typing import Optional, Sequence, Tuple
 
-from ..clock import Deadline, WaitBudget
-from ..limits import ResolvedLimits
+from ..values.clock import Deadline, WaitBudget
+from ..values.limits import ResolvedLimits
 from . import faults
 
 SLICE = 0.1  # seconds; the longest a wait goes without a look at cancel and clocks

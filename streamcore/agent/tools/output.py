@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: MIT
+"""What a tool gave, as text of bounded size.
+
+In: any value. Out: text that can be sent: a string as it is, None as ``NO_OUTPUT``,
+bytes as the UTF-8 they are (or a note, where they are binary), anything else as JSON.
+Surrogate halves are mended. What is over the cap is cut between two characters, and a
+mark says how much is gone. Nothing is refused.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, is_dataclass
+from enum import Enum
+from typing import Any
+
+from ...values.messages.blocks import NO_OUTPUT
+from ...values.strictjson import mend_text
+
+MIN_OUTPUT_BYTES = 256
+"""The smallest cap: below it the mark alone would not fit."""
+
+
+def render_output(value: Any, max_bytes: int = 16 * 1024) -> str:
+    """Return a tool's value as text.
+
+    Args:
+        value: what the tool returned.
+        max_bytes: cap of the text in UTF-8 bytes, its mark included;
+            ``MIN_OUTPUT_BYTES`` or more.
+    """
+    return cut_text(mend_text(_as_text(value)), max_bytes)
+
+
+def cut_text(text: str, max_bytes: int) -> str:
+    """Return ``text``, or its beginning and a mark that says how many bytes were cut."""
+    if len(text) <= max_bytes // 4:  # no character has more than four bytes
+        return text
+    data = text.encode("utf-8")
+    if len(data) <= max_bytes:
+        return text
+    room = max(0, max_bytes - len(_mark(len(data), len(data)).encode("utf-8")))
+    kept = data[:room].decode("utf-8", "ignore")  # drops the half character at the cut
+    return kept + _mark(len(data) - len(kept.encode("utf-8")), len(data))
+
+
+def _mark(cut: int, whole: int) -> str:
+    return f"\n[output cut: {cut} of {whole} bytes left out]"
+
+
+def _as_text(value: Any) -> str:
+    if isinstance(value, str):
+        return str(value) if not isinstance(value, Enum) else str(value.value)
+    if value is None:
+        return NO_OUTPUT
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return _bytes_as_text(bytes(value))
+    try:
+        return json.dumps(value, ensure_ascii=False, default=_plain)
+    except (TypeError, ValueError, RecursionError):  # odd keys, or a value that holds itself
+        return str(value)
+
+
+def _bytes_as_text(data: bytes) -> str:
+    if b"\0" in data:  # no text has it; an image or a program soon does
+        return f"(binary output, {len(data)} bytes)"
+    return data.decode("utf-8", "replace")
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return _bytes_as_text(bytes(value))
+    if isinstance(value, (set, frozenset)):
+        return sorted(value, key=repr)
+    return str(value)

@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: MIT
+"""A tool: a function a model may ask for, with a name, words about it, and a schema.
+
+In: a function, and what the model is told of it. Out: a ``Tool`` that checks arguments
+before it runs. Refused when made, with ``ValueError`` or ``TypeError``: a name no provider
+takes, a schema that is none, an async function, a ``timeout`` without ``isolate`` (a thread
+cannot be killed, and none is started here).
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+import threading
+from dataclasses import dataclass, field
+from typing import Any, Callable, Dict, List, Mapping, Optional, Union, overload
+
+from ...values.frozen import freeze, thaw
+from ...values.schemas.docstring import read_docstring
+from ...values.schemas.schema import argument_faults, check_schema
+from ...values.schemas.signature import INJECTED, Signature, parameters_of, read_signature
+from .importable import check_reachable, target_of
+from .raised import error_text, is_own
+
+_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")  # what chat-completions providers take as a name
+
+Validate = Callable[[Dict[str, Any]], Optional[str]]
+
+
+class ToolError(Exception):
+    """A tool could not do what it was asked, and the model may try something else.
+
+    The message goes back to the model as it is. Any other exception, ``SystemExit`` too,
+    means that the state the tool has left is unknown, and stops the agent's loop. So do
+    ``GeneratorExit`` and asyncio's ``CancelledError``. ``KeyboardInterrupt``, and what else
+    is no ``Exception``, as a signal handler may raise it, ends the turn itself.
+    """
+
+
+class InvalidArguments(ToolError):
+    """The arguments of a call do not fit the tool's schema."""
+
+
+@dataclass(frozen=True, init=False, eq=False)
+class Tool:
+    """A function that a model may call.
+
+    Args:
+        name: 1 to 64 of ``a-z A-Z 0-9 _ -``.
+        description: what the model is told.
+        parameters: a JSON schema of an object; None or {} takes no arguments.
+        run: called with the arguments by name, and with ``cancel`` (a
+            ``threading.Event`` that is set when it should stop) and ``call_id`` where it
+            has parameters of these names and the schema has not.
+        isolate: run it in a process of its own, which is killed with its children at
+            ``timeout`` or cancel. ``run`` is then a function of an importable module.
+        timeout: seconds above 0; only with ``isolate``.
+        mutating: it changes something; needs an approver, unless the agent allows all.
+        validate: one more check of the arguments, after the schema's. It refuses them by
+            raising, or by returning words about what is wrong.
+        signature: how arguments become what the hints of ``run`` say, read off it by
+            ``tool``; None passes them as they are.
+    Raises:
+        TypeError, ValueError: for what cannot be.
+    """
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+    run: Callable[..., Any]
+    isolate: bool
+    timeout: Optional[float]
+    mutating: bool
+    validate: Optional[Validate]
+    signature: Optional[Signature] = field(repr=False)
+
+    def __init__(
+        self,
+        name: str,
+        description: str,
+        parameters: Optional[Mapping[str, Any]],
+        run: Callable[..., Any],
+        *,
+        isolate: bool = False,
+        timeout: Optional[float] = None,
+        mutating: bool = False,
+        validate: Optional[Validate] = None,
+        signature: Optional[Signature] = None,
+    ) -> None:
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
+            raise ValueError(f"a tool's name is 1 to 64 of a-z A-Z 0-9 _ -, not {name!r}")
+        if not isinstance(description, str):
+            raise TypeError(f"a description is a string, not {type(description).__name__}")
+        schema = freeze(_checked_parameters(parameters))
+        _check_run(run, name)
+        _check_timeout(timeout, isolate)
+        if validate is not None and not callable(validate):
+            raise TypeError("validate is a function of the arguments")
+        if isolate and signature is not None:
+            target_of(run)  # as a decorator runs, the module has no such name yet
+        elif isolate:
+            check_reachable(run)
+        vars(self).update(  # the class is frozen: fields cannot be set one by one
+            name=name, description=description, parameters=schema, run=run,
+            isolate=bool(isolate), timeout=timeout, mutating=bool(mutating),
+            validate=validate, signature=signature,
+        )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function itself, as if it were no tool."""
+        return self.run(*args, **kwargs)
+
+    @property
+    def injected(self) -> List[str]:
+        """Which of ``cancel`` and ``call_id`` the function takes from the agent."""
+        known = self.parameters.get("properties", {})
+        try:
+            takes = parameters_of(self.run)
+        except TypeError:  # a builtin; it has no such parameters
+            return []
+        return [name for name in INJECTED if name in takes and name not in known]
+
+    def spec(self) -> Dict[str, Any]:
+        """Return the tool as an OpenAI-style dict."""
+        function = {
+            "name": self.name, "description": self.description,
+            "parameters": thaw(self.parameters),
+        }
+        return {"type": "function", "function": function}
+
+    def check(self, arguments: Any) -> None:
+        """Check a call's parsed arguments; nothing is run.
+
+        Raises:
+            InvalidArguments: saying what is wrong with them.
+        """
+        if not isinstance(arguments, dict):
+            raise InvalidArguments("invalid arguments: they must be a JSON object")
+        faults = argument_faults(arguments, self.parameters)
+        if not faults and self.validate is not None:
+            faults = _other_faults(self.validate, arguments)
+        if faults:
+            raise InvalidArguments("invalid arguments: " + "; ".join(faults))
+
+    def bind(self, arguments: Mapping[str, Any]) -> Dict[str, Any]:
+        """Return checked arguments as the function takes them.
+
+        Raises:
+            InvalidArguments: when a dataclass or the function itself refuses them.
+        """
+        try:
+            values = dict(arguments)
+            if self.signature is not None:
+                values = self.signature.convert(values)
+            extra = dict.fromkeys(self.injected)
+            _bind(self.run, {**values, **extra})
+        except BaseException as exc:  # a dataclass may refuse its values in any way
+            if not is_own(exc):
+                raise
+            raise InvalidArguments(f"invalid arguments: {error_text(exc)}") from exc
+        return values
+
+    def invoke(
+        self,
+        arguments: Mapping[str, Any],
+        *,
+        call_id: str = "",
+        cancel: Optional[threading.Event] = None,
+    ) -> Any:
+        """Run the function here and now, with checked arguments.
+
+        Args:
+            arguments: what ``check`` let pass.
+            call_id: given to a function that takes it.
+            cancel: given to a function that takes it; a new event when None.
+        Raises:
+            InvalidArguments: as ``bind``; and whatever the function raises.
+        """
+        values = self.bind(arguments)
+        offered = {"cancel": threading.Event() if cancel is None else cancel, "call_id": call_id}
+        values.update((name, offered[name]) for name in self.injected)
+        return self.run(**values)
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a tool holds functions and is not pickled")
+
+
+@overload
+def tool(function: Callable[..., Any]) -> Tool: ...
+
+
+@overload
+def tool(
+    *,
+    name: Optional[str] = None,
+    description: Optional[str] = None,
+    isolate: bool = False,
+    timeout: Optional[float] = None,
+    mutating: bool = False,
+    validate: Optional[Validate] = None,
+) -> Callable[[Callable[..., Any]], Tool]: ...
+
+
+def tool(
+    function: Optional[Callable[..., Any]] = None,
+    *,
+    name: Optional[str] = None,
+    description: Optional[str] = None,
+    isolate: bool = False,
+    timeout: Optional[float] = None,
+    mutating: bool = False,
+    validate: Optional[Validate] = None,
+) -> Union[Tool, Callable[[Callable[..., Any]], Tool]]:
+    """Make a ``Tool`` of a function: ``@tool``, or ``@tool(isolate=True, timeout=5)``.
+
+    The schema comes from the type hints and the docstring; the name is the function's and
+    the description the docstring's words before its first section, unless given. The other
+    arguments are those of ``Tool``.
+
+    Raises:
+        TypeError, ValueError: for what cannot be.
+    """
+    def make(given: Callable[..., Any]) -> Tool:
+        words, about = read_docstring(getattr(given, "__doc__", None))
+        signature = read_signature(given, about)
+        return Tool(
+            getattr(given, "__name__", "") if name is None else name,
+            words if description is None else description,
+            signature.schema,
+            given,
+            isolate=isolate, timeout=timeout, mutating=mutating, validate=validate,
+            signature=signature,
+        )
+
+    return make if function is None else make(function)
+
+
+def _checked_parameters(parameters: Optional[Mapping[str, Any]]) -> Dict[str, Any]:
+    if not isinstance(parameters, (Mapping, type(None))):
+        raise ValueError(f"parameters are a dict, not {type(parameters).__name__}")
+    schema = {"type": "object", "properties": {}, **thaw(dict(parameters or {}))}
+    check_schema(schema)
+    if schema["type"] != "object":
+        raise ValueError("the arguments of a tool are an object: parameters has another type")
+    return schema
+
+
+def _check_run(run: Any, name: str) -> None:
+    if not callable(run):
+        raise TypeError(f"{name}: a tool runs a function, not {type(run).__name__}")
+    if inspect.iscoroutinefunction(run) or inspect.isasyncgenfunction(run):
+        raise TypeError(f"{name}: a tool is a plain function, not an async one")
+    if inspect.isgeneratorfunction(run):
+        raise TypeError(f"{name}: a tool returns its result, and is no generator")
+
+
+def _check_timeout(timeout: Any, isolate: bool) -> None:
+    if timeout is None:
+        return
+    if isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
+        raise TypeError(f"timeout is a number of seconds, not {type(timeout).__name__}")
+    if not 0 < timeout <= sys.float_info.max:
+        raise ValueError(f"timeout must be above 0 and finite: {timeout}")
+    if not isolate:
+        raise ValueError("timeout needs isolate=True: only a process can be stopped")
+
+
+def _other_faults(validate: Validate, arguments: Dict[str, Any]) -> List[str]:
+    try:
+        words = validate(arguments)
+    except BaseException as exc:  # checkers share no class; whatever one raises refuses
+        if not is_own(exc):
+            raise
+        return [error_text(exc)]
+    return [words] if isinstance(words, str) and words else []
+
+
+def _bind(run: Callable[..., Any], values: Mapping[str, Any]) -> None:
+    try:
+        signature = inspect.signature(run)
+    except ValueError:  # a builtin may not tell; then the call itself will
+        return
+    signature.bind(**values)

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: MIT
+"""What goes on the wire beside the body: headers, and the key among them.
+
+In: the layers of headers, weakest first; the places a key may be in. Out: one dict.
+Refused before any I/O: a header no server could read (``INVALID_REQUEST``), a key
+that is not there (``MISSING_CREDENTIAL``) or that no header can carry
+(``INVALID_CREDENTIAL``). No message has anything of a key in it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Dict, Mapping, Optional, Sequence, Tuple
+
+from ..values.errors import LlmError
+from ..values.redaction import is_secret_header
+
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110, section 5.6.2
+# RFC 9110, section 5.5: no control characters but the tab; what Latin-1 cannot write is not sent
+_HEADER_VALUE = re.compile("[\t -~\x80-\xff]+")
+_SESSION = re.compile("(?i)session")  # a conversation's id: not shown either, but no key
+_KEY = re.compile(r"[!-~]+")  # what every server can read in a header: visible ASCII, no blanks
+
+
+def make_headers(layers: Sequence[Mapping[str, Any]]) -> Dict[str, str]:
+    """Return one set of headers; a later layer wins, whatever the case of its names.
+
+    Raises:
+        LlmError: ``INVALID_REQUEST``, or ``INVALID_CREDENTIAL`` where a header that
+            carries a credential has a value no header can carry; None and "" are such.
+    """
+    headers: Dict[str, str] = {}
+    names: Dict[str, str] = {}  # lower-case name → the name as first written
+    for layer in layers:
+        for name, value in layer.items():
+            _check_header(name, value)
+            headers[names.setdefault(name.lower(), name)] = value
+    return headers
+
+
+def has_header(headers: Mapping[str, str], name: str) -> bool:
+    """Say whether a header is there, whatever its case."""
+    wanted = name.lower()
+    return any(one.lower() == wanted for one in headers)
+
+
+def _check_header(name: Any, value: Any) -> None:
+    if not isinstance(name, str) or not _HEADER_NAME.fullmatch(name):
+        # Not shown: a whole line, the key in it, may stand where a name should.
+        raise LlmError(_wrong_name(name), "INVALID_REQUEST", phase="prepare")
+    text = value if isinstance(value, str) else ""
+    if not _HEADER_VALUE.fullmatch(text) or text != text.strip():
+        credential = is_secret_header(name) and not _SESSION.search(name)
+        code = "INVALID_CREDENTIAL" if credential else "INVALID_REQUEST"
+        raise LlmError(
+            f"the header {name[:80]} has a value no header can carry", code, phase="prepare"
+        )
+
+
+def _wrong_name(name: Any) -> str:
+    if not isinstance(name, str):
+        return f"a header's name is a string, not {type(name).__name__}"
+    begun = _HEADER_NAME.match(name)
+    odd = name[begun.end():] if begun else name
+    return f"a header's name cannot hold {ascii(odd[0])}" if odd else "a header's name is empty"
+
+
+def find_key(
+    given: Any, environ: Optional[Mapping[str, str]], variables: Sequence[str]
+) -> Tuple[Optional[str], str]:
+    """Find the key: in the value, from the function, or in the environment.
+
+    Args:
+        given: the key, a function that gives it or None, or None.
+        environ: where the variables are looked up where nothing was given; None: nowhere.
+        variables: their names; the first one that is set wins.
+    Returns: the key, blanks around it trimmed, or None; and the places looked in.
+    Raises:
+        LlmError: ``INVALID_CREDENTIAL`` naming the entry and nothing of the key.
+        Exception: what the function raises.
+    """
+    if callable(given):
+        key = given()
+        found = None if key is None else _checked_key(key, "what the api_key function returned")
+        return found, "the api_key function"
+    if given is not None:
+        return _checked_key(given, "the api_key argument"), ""
+    looked = ["the api_key argument"]
+    for name in variables if environ is not None else ():
+        looked.append(f"the environment variable {name}")
+        value = environ.get(name, "") if environ is not None else ""
+        if value.strip():
+            return _checked_key(value, name), ""
+    return None, ", ".join(looked)
+
+
+def _checked_key(key: Any, entry: str) -> str:
+    text = key.strip() if isinstance(key, str) else ""
+    if not _KEY.fullmatch(text):
+        raise LlmError(
+            f"{entry} is no key a header can carry: visible ASCII, no blanks inside",
+            "INVALID_CREDENTIAL",
+            phase="prepare",
+        )
+    return text

@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: MIT
+"""The adapter for providers that are asked over HTTP, and its settings.
+
+In: an ``LlmRequest``. Out: its chunk stream. Refused at ``stream()``, before any
+I/O: what is wrong with the body, the address, the headers or the key. Settings are
+a frozen value; ``configure`` makes the next one, and a stream keeps its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Callable, Dict, Iterator, Mapping, Optional, Protocol, Tuple, Union
+
+from .. import __version__
+from ..providers import ModelInfo, ProviderProfile
+from ..transport import Transport
+from ..values.calls import CallConfig, CallContext, LlmRequest
+from ..values.chunks import StreamChunk
+from ..values.clock import WaitBudget
+from ..values.errors import LlmError
+from ..values.frozen import FrozenDict
+from ..values.given import invalid
+from ..values.limits import Limits, ResolvedLimits, resolve_limits
+from ..values.retry import RetryPolicy
+from ..wire.dialects import write_body
+from ..wire.dialects.options import DialectOptions
+from .attempt import Attempt
+from .headers import find_key, has_header, make_headers
+from .secrets import secrets_of
+
+Credential = Union[str, Callable[[], Optional[str]], None]
+
+_WANTED: Dict[str, Tuple[Any, str]] = {
+    "profile": (ProviderProfile, "a ProviderProfile(...)"),
+    "limits": (Limits, "a Limits(...)"),
+    "options": ((DialectOptions, type(None)), "a DialectOptions(...) or None"),
+    "headers": (Mapping, "a mapping of header names to values"),
+}
+
+
+class LlmAdapter(Protocol):
+    """What the runtime asks of a way to a provider; ``resolve_model`` and ``list_models``
+    may be there too, with the meanings they have on ``HttpAdapter``."""
+
+    def stream(self, request: LlmRequest) -> Iterator[StreamChunk]:
+        """Check ``request`` locally, then return its chunks; both may raise ``LlmError``."""
+
+
+@dataclass(frozen=True)
+class HttpSettings:
+    """One generation of an ``HttpAdapter``'s settings.
+
+    Args:
+        profile: the provider.
+        base_url: where it is; by default the profile's environment name, then its own.
+        api_key: the key, or a function that gives it, asked at every call.
+        api_key_env: environment names to look for the key in, before the profile's.
+        limits: over the profile's.
+        headers: sent with every request, over the profile's.
+        app: the embedding tool as ``name/version``, for the User-Agent.
+        options: instead of the profile's dialect options.
+        environ: where environment names are looked up; None looks nothing up.
+        json_loads: a faster parser of payloads, as ``parse_stream`` takes one.
+    Raises:
+        TypeError: for a profile, limits, options or headers of another type.
+    """
+
+    profile: ProviderProfile
+    base_url: Optional[str] = field(default=None, repr=False)
+    api_key: Credential = field(default=None, repr=False)
+    api_key_env: Tuple[str, ...] = ()
+    limits: Limits = Limits()
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    app: Optional[str] = None
+    options: Optional[DialectOptions] = None
+    environ: Optional[Mapping[str, str]] = field(default=None, repr=False)
+    json_loads: Optional[Callable[[str], Any]] = None
+    _limits: ResolvedLimits = field(init=False, repr=False, compare=False)  # once, not per call
+    # Remembered, for they depend on nothing that can change: what is known of the last model,
+    # and the address of the last base URL. They would take 20 µs of each call.
+    _models: Dict[str, Tuple[ModelInfo, DialectOptions]] = field(
+        init=False, repr=False, compare=False, default_factory=dict)
+    _urls: Dict[Optional[str], str] = field(
+        init=False, repr=False, compare=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name, (kinds, wanted) in _WANTED.items():
+            value = getattr(self, name)
+            if not isinstance(value, kinds):
+                raise TypeError(f"{name} is {wanted}, not {type(value).__name__}")
+        object.__setattr__(self, "headers", FrozenDict(self.headers))
+        names = (self.api_key_env,) if isinstance(self.api_key_env, str) else self.api_key_env
+        object.__setattr__(self, "api_key_env", tuple(names))
+        object.__setattr__(self, "_limits", resolve_limits(self.limits, self.profile.limits))
+
+    def limits_for(self, context: CallContext) -> ResolvedLimits:
+        """Return every limit of one call: its own, over these, over the profile's."""
+        if context.limits is None:
+            return self._limits
+        return resolve_limits(context.limits, self.limits, self.profile.limits)
+
+    def model_and_options(self, name: str) -> Tuple[ModelInfo, DialectOptions]:
+        """Return what is known of a model, and the dialect's options for it."""
+        known = self._models.get(name) if isinstance(name, str) else None
+        if known is None:
+            model = self.profile.model(name)
+            options = self.options
+            if options is None:
+                options = self.profile.dialect_options(model)
+            elif options.context_window is None:
+                options = replace(options, context_window=model.context_window)
+            known = (model, options)
+            _remember(self._models, name, known)
+        return known
+
+    def url(self) -> str:
+        """Return the address to post to.
+
+        Raises:
+            LlmError: ``INVALID_REQUEST`` where there is no base URL, or one that is none.
+        """
+        base, name = self.base_url, self.profile.base_url_env
+        if base is None and name and self.environ is not None:
+            base = self.environ.get(name) or None
+        found = self._urls.get(base) if isinstance(base, (str, type(None))) else None
+        if found is None:
+            if base is None and self.profile.base_url is None and self.environ is None and name:
+                raise invalid(
+                    f"there is no base URL: give base_url, or provider={self.profile.name!r}"
+                    f" so that {name} is read"
+                )
+            found = self.profile.url(base)
+            _remember(self._urls, base, found)
+        return found
+
+    def __reduce__(self) -> Any:
+        raise TypeError("settings may hold a key and are not pickled")
+
+
+class HttpAdapter:
+    """Asks one provider over HTTP.
+
+    Args:
+        settings: the first generation; ``configure`` makes the next.
+        transport: where connections come from; shared and closed by its owner.
+    """
+
+    def __init__(self, settings: HttpSettings, transport: Transport) -> None:
+        self._settings = settings
+        self._transport = transport
+
+    @property
+    def profile(self) -> ProviderProfile:
+        """The provider's profile."""
+        return self._settings.profile
+
+    @property
+    def retry(self) -> Optional[RetryPolicy]:
+        """The profile's retry policy, for calls that come with none."""
+        return self._settings.profile.retry
+
+    def configure(self, **changes: Any) -> None:
+        """Change settings by name, all at once; streams under way keep theirs."""
+        self._settings = replace(self._settings, **changes)
+
+    def resolve_model(self, model: str) -> ModelInfo:
+        """Return what is known of a model; an unknown one has the profile's defaults."""
+        return self._settings.model_and_options(model)[0]
+
+    def list_models(self) -> Tuple[str, ...]:
+        """Return the names of the models the profile knows; others pass through."""
+        return tuple(model.name for model in self._settings.profile.models)
+
+    def snapshot(self) -> HttpAdapter:
+        """Return an adapter that keeps the settings of this moment."""
+        return HttpAdapter(self._settings, self._transport)
+
+    def describe(self, config: CallConfig) -> Dict[str, Any]:
+        """Return what the body of a call is written by, beside the call itself.
+
+        Raises:
+            LlmError: ``UNSUPPORTED_REASONING_EFFORT``.
+        """
+        profile = self._settings.profile
+        model, options = self._settings.model_and_options(config.model)
+        return {
+            "dialect": profile.dialect,
+            "options": {item.name: getattr(options, item.name) for item in fields(options)},
+            "effort_fields": dict(profile.effort_fields(config.reasoning_effort, model)),
+        }
+
+    def stream(self, request: LlmRequest) -> Iterator[StreamChunk]:
+        """Return the chunks of one answer.
+
+        Raises:
+            LlmError: at once for what is wrong locally; while iterating for the rest.
+        """
+        settings, context = self._settings, request.context
+        profile, config = settings.profile, request.config
+        model, options = settings.model_and_options(config.model)
+        effort = profile.effort_fields(config.reasoning_effort, model)
+        data = write_body(profile.dialect, request, options, effort)
+        url = _url(settings)
+        headers = _headers(settings, request)
+        key = _add_key(settings, headers)
+        limits = settings.limits_for(context)
+        if context.budget is None:
+            context.budget = WaitBudget(limits.total_timeout)
+        secrets = secrets_of(headers, url, key)
+        attempt = Attempt(
+            profile.dialect, url, headers, data, limits, secrets, options, settings.json_loads
+        )
+        return attempt.run(self._transport, context)
+
+
+def _remember(known: Dict[Any, Any], key: Any, value: Any) -> None:
+    """Keep the last value only: few clients ask for two models in turn."""
+    known.clear()
+    known[key] = value
+
+
+def _url(settings: HttpSettings) -> str:
+    try:
+        return settings.url()
+    except LlmError as error:
+        refused = error.failure
+    raise LlmError.from_failure(refused)  # anew: what it was raised from quotes the URL
+
+
+def _headers(settings: HttpSettings, request: LlmRequest) -> Dict[str, str]:
+    profile, config = settings.profile, request.config
+    agent = f"streamcore/{__version__}"
+    ours = {
+        "Accept": "text/event-stream",
+        "Content-Type": "application/json",
+        "User-Agent": f"{settings.app} {agent}" if settings.app else agent,
+    }
+    ids = ((profile.session_header, config.session_id), (profile.user_header, config.user_id))
+    opaque = {name: value for name, value in ids if name is not None and value is not None}
+    return make_headers(
+        (ours, profile.headers, opaque, settings.headers, request.context.headers)
+    )
+
+
+def _add_key(settings: HttpSettings, headers: Dict[str, str]) -> str:
+    """Put the key where the profile says, unless the caller did; return it, "" for none."""
+    profile = settings.profile
+    if has_header(headers, profile.key_header):
+        return ""
+    variables = (*settings.api_key_env, *profile.key_env)
+    key, looked = find_key(settings.api_key, settings.environ, variables)
+    if key is not None:
+        headers[profile.key_header] = profile.key_prefix + key
+    elif profile.key_required:
+        text = f"no key for {profile.name}: looked in {looked}"
+        raise LlmError(text, "MISSING_CREDENTIAL", phase="prepare")
+    return key or ""

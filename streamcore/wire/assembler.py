@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: MIT
+"""Chunks in, one trusted message out.
+
+A message exists only after the finish chunk; until then there is ``partial``.
+The blocks of the message are those of the block-ends: a call that got none is
+in no message. Knows no provider. ``error`` and ``aborted`` finishes raise.
+"""
+
+from __future__ import annotations
+
+from typing import Dict, Iterable, List, Optional
+
+from ..values.chunks import (
+    BlockEnd,
+    Finish,
+    FinishReason,
+    ReasoningDelta,
+    StreamChunk,
+    TextDelta,
+    UsageChunk,
+)
+from ..values.errors import Failure, LlmError, Partial
+from ..values.frozen import freeze
+from ..values.messages import AssistantMessage
+from ..values.usage import TokenUsage
+
+
+class MessageAssembler:
+    """Collects one chunk stream: ``push`` each chunk, then read ``message``."""
+
+    def __init__(self) -> None:
+        self._text: List[str] = []
+        self._reasoning: List[str] = []
+        self._ends: Dict[int, BlockEnd] = {}
+        self._finish: Optional[Finish] = None
+        self._usage: Optional[TokenUsage] = None
+
+    def push(self, chunk: StreamChunk) -> None:
+        """Take the next chunk.
+
+        Raises:
+            ValueError: for a chunk after the finish, or a second end of one block.
+        """
+        if self._finish is not None:
+            raise ValueError(f"a {chunk.type} chunk after the finish")
+        kind = chunk.__class__
+        if kind is TextDelta:
+            self._text.append(chunk.text)  # type: ignore[attr-defined]
+        elif kind is ReasoningDelta:
+            self._reasoning.append(chunk.text)  # type: ignore[attr-defined]
+        elif isinstance(chunk, BlockEnd):
+            if chunk.index in self._ends:
+                raise ValueError(f"a second block-end for block {chunk.index}")
+            self._ends[chunk.index] = chunk
+        elif isinstance(chunk, UsageChunk):
+            self._usage = chunk.usage
+        elif isinstance(chunk, Finish):
+            self._finish = chunk
+
+    @property
+    def finish(self) -> Optional[FinishReason]:
+        """Why the stream ended; None while it runs."""
+        return None if self._finish is None else self._finish.reason
+
+    @property
+    def usage(self) -> Optional[TokenUsage]:
+        """The provider's last usage report, or None."""
+        return self._usage
+
+    @property
+    def message(self) -> AssistantMessage:
+        """The whole message.
+
+        Raises:
+            LlmError: the failure of an ``error`` or ``aborted`` finish;
+                ``STREAM_CLOSED`` when no finish has come.
+        """
+        end = self._finish
+        if end is None:
+            raise LlmError(
+                "the chunk stream has no finish", "STREAM_CLOSED", partial=self.partial()
+            )
+        if end.reason.kind in ("error", "aborted"):
+            failure = end.reason.failure or Failure("SERVER", "the stream ended with an error")
+            raise LlmError.from_failure(failure, self.partial())
+        return AssistantMessage(
+            content=tuple(self._ends[index].block for index in sorted(self._ends)),
+            extras=freeze(end.extras),
+            finish=end.reason.kind,
+            usage=self._usage,
+            model=end.model,
+            response_id=end.response_id,
+        )
+
+    def partial(self) -> Partial:
+        """Return what has arrived so far; never a tool call."""
+        return Partial("".join(self._text), "".join(self._reasoning), self._usage)
+
+
+def assemble(chunks: Iterable[StreamChunk]) -> AssistantMessage:
+    """Take a whole chunk stream and return its message.
+
+    Raises:
+        LlmError: when the stream fails, or ends without a finish.
+    """
+    assembler = MessageAssembler()
+    for chunk in chunks:
+        assembler.push(chunk)
+    return assembler.message

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: MIT
+"""Text as providers cut and wrap it.
+
+``GrowingText`` joins the halves of a character that a provider split over two
+deltas. ``read_content`` and ``read_details`` read lists of parts. ``OpaqueDetails``
+keeps what only the provider can read, for the way back.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
+
+from ....values.chunks import StreamChunk
+from ....values.strictjson import mend_surrogates, mend_text
+from .shapes import malformed
+
+Count = Callable[[str], None]
+
+
+class GrowingText:
+    """The text of one block while it grows; ``add`` returns what can be shown now.
+
+    A high surrogate at the end of a delta waits for its other half; ``finish``
+    gives U+FFFD for one that stays alone. Each half that stays alone is counted,
+    wherever it stands.
+    """
+
+    __slots__ = ("index", "half", "pieces", "keep", "_count")
+
+    def __init__(self, index: int, count: Count, keep: bool = True) -> None:
+        self.index = index
+        self._count = count
+        self.half = ""  # a high surrogate that waits for its other half
+        self.pieces: List[str] = []
+        self.keep: Callable[[str], None] = self.pieces.append if keep else _forget
+
+    def add(self, text: str) -> str:
+        """Take a delta and return it with its halves joined, "" while it waits."""
+        if self.half or not text.isascii():
+            text, self.half = self.half + text, ""
+            if "\ud800" <= text[-1] <= "\udbff":
+                text, self.half = text[:-1], text[-1]
+            sent, text = text, mend_text(text)
+            if text != sent:
+                for _ in range(text.count("\ufffd") - sent.count("\ufffd")):
+                    self._count("surrogate_half_alone")
+        if text:
+            self.keep(text)
+        return text
+
+    def finish(self) -> str:
+        """Return what was held back, mended."""
+        text, self.half = mend_text(self.half), ""
+        if text:
+            self._count("surrogate_half_alone")
+            self.keep(text)
+        return text
+
+    def joined(self) -> str:
+        """Return all text so far."""
+        return "".join(self.pieces)
+
+
+def _forget(text: str) -> None:
+    """Keep nothing: the assembler of calls has it."""
+
+
+def more_text(
+    block: GrowingText, kind: Callable[[int, str], StreamChunk], text: str
+) -> List[StreamChunk]:
+    """Take more of a block and return its chunks."""
+    if text.isascii() and not block.half:  # what ``add`` does, without its call: 0.1 µs
+        block.keep(text)
+    else:
+        text = block.add(text)
+    return [kind(block.index, text)] if text else []
+
+
+class OpaqueDetails:
+    """Fields of the whole message that go back to the same provider only.
+
+    Fragments of one ``reasoning_details`` item are joined, as the provider
+    wants them back; all other fields keep their last value.
+    """
+
+    def __init__(self) -> None:
+        self._fields: Dict[str, Any] = {}
+        self._items: List[Dict[str, Any]] = []
+        self._texts: List[Dict[str, List[str]]] = []  # per item, its growing strings
+        self._places: Dict[str, int] = {}  # by type and index, the latest item
+
+    def keep(self, name: str, value: Any) -> None:
+        """Keep a field as it is; a list goes on a list that is there."""
+        there = self._fields.get(name)
+        if isinstance(there, list) and isinstance(value, list):
+            there.extend(value)
+        else:
+            self._fields[name] = list(value) if isinstance(value, list) else value
+
+    def add(self, item: Dict[str, Any]) -> None:
+        """Take one item of ``reasoning_details``, or more of one that is there.
+
+        An item goes on under the same type and index, whatever comes between: its text
+        in pieces, then its signature alone. Without an index only the last one goes on.
+        """
+        growing = ("text", "summary")
+        texts = {key: item[key] for key in growing if isinstance(item.get(key), str)}
+        rest = {
+            key: value
+            for key, value in item.items()
+            if key not in growing or not isinstance(value, (str, type(None)))
+        }
+        at = self._find(rest)
+        if at is None:
+            at = len(self._items)
+            self._items.append(rest)
+            self._texts.append({})
+            self._places[_place(rest)] = at
+        else:
+            self._items[at].update({k: v for k, v in rest.items() if v is not None})
+        for key, text in texts.items():
+            self._texts[at].setdefault(key, []).append(text)
+
+    def _find(self, rest: Dict[str, Any]) -> Optional[int]:
+        at = self._places.get(_place(rest))
+        if at is None or (rest.get("data") and self._items[at].get("data")):
+            return None  # another encrypted item
+        unnumbered = rest.get("index") is None
+        return None if unnumbered and at != len(self._items) - 1 else at
+
+    def extras(self) -> Optional[Dict[str, Any]]:
+        """Return the fields of the message, or None when there are none."""
+        extras = dict(self._fields)
+        if self._items:
+            extras["reasoning_details"] = [
+                {**item, **{key: "".join(pieces) for key, pieces in texts.items()}}
+                for item, texts in zip(self._items, self._texts)
+            ]
+        mended: Dict[str, Any] = mend_surrogates(extras)
+        return mended or None
+
+
+def _place(item: Dict[str, Any]) -> str:
+    return repr((item.get("type"), item.get("index")))
+
+
+def read_details(details: Any, opaque: OpaqueDetails, count: Count) -> List[str]:
+    """Read ``reasoning_details``: keep each item, return the readable texts.
+
+    An item that is no object says nothing readable: it is counted and passed over.
+
+    Raises:
+        LlmError: ``MALFORMED_RESPONSE`` for a wrong shape.
+    """
+    if not isinstance(details, list):
+        raise malformed(f"reasoning_details is a {type(details).__name__}")
+    texts: List[str] = []
+    for item in details:
+        if not isinstance(item, dict):
+            if item is not None:
+                count("reasoning_details_odd")
+            continue
+        opaque.add(item)
+        for key in ("text", "summary"):
+            if isinstance(item.get(key), str) and item[key]:
+                texts.append(item[key])
+    return texts
+
+
+def read_content(parts: List[Any]) -> Iterator[Tuple[str, str]]:
+    """Read a list of content parts as ("text" | "reasoning" | "unknown", text).
+
+    Raises:
+        LlmError: ``MALFORMED_RESPONSE`` for a part of a wrong shape.
+    """
+    for part in parts:
+        if isinstance(part, str):
+            part = {"type": "text", "text": part}
+        elif part is None:
+            continue
+        elif not isinstance(part, dict):
+            raise malformed(f"a content part is a {type(part).__name__}")
+        kind = part.get("type")
+        if kind in ("text", "output_text") or (kind is None and "text" in part):
+            text = _texts(part.get("text"))
+            if text:
+                yield "text", text
+        elif kind in ("thinking", "reasoning"):
+            for name in ("thinking", "reasoning", "text", "summary"):
+                text = _texts(part.get(name))
+                if text:
+                    yield "reasoning", text
+                    break
+        else:
+            yield "unknown", ""
+
+
+def _texts(value: Any) -> str:
+    """The text of a string, a part, or a list of parts."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict):
+        return _texts(value.get("text"))
+    if isinstance(value, list):
+        return "".join([_texts(item) for item in value])
+    raise malformed(f"a content part's text is a {type(value).__name__}")

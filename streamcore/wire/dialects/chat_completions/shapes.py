@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: MIT
+"""Shapes a provider's JSON must have, and the one error for those it has not.
+
+In: values of a payload. Out: the same values, known to be what they must be; the names
+of the fields that are read.
+Refused: a wrong type, as ``MALFORMED_RESPONSE``. Null is never refused here: it
+means absent, and the caller has dealt with it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....values.errors import LlmError
+from ....values.messages import REASONING_FIELDS
+from ....values.strictjson import mend_text
+
+_SHOWN = 120  # characters of a payload that a message shows
+
+DELTA_FIELDS = frozenset((
+    *REASONING_FIELDS, "role", "content", "refusal", "tool_calls", "function_call",
+    "reasoning_details", "reasoning_opaque", "thinking_blocks", "extra_content",
+))
+"""The fields of a delta that are read; others are counted."""
+
+FRAGMENT_FIELDS = frozenset(("index", "id", "type", "function"))
+FUNCTION_FIELDS = frozenset(("name", "arguments"))
+"""The fields of a tool call's fragment, and of its function, that are read; others are opaque."""
+
+
+def string(value: Any, what: str) -> str:
+    """Return a value that must be a string.
+
+    Raises:
+        LlmError: ``MALFORMED_RESPONSE`` when it is none.
+    """
+    if type(value) is not str:
+        raise malformed(f"{what} is a {type(value).__name__}")
+    return value
+
+
+def shown(text: str) -> str:
+    """Return the start of a payload as it can stand in a message."""
+    return repr(mend_text(text[:_SHOWN]))
+
+
+def malformed(reason: str) -> LlmError:
+    """Return the error for what is not as it must be."""
+    return LlmError(reason, "MALFORMED_RESPONSE", phase="body")

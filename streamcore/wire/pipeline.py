@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: MIT
+"""Body bytes in, chunks out: the pure pipeline, with any transport or a file.
+
+    byte pieces ─▶ what kind of body? ─▶ SseParser ─▶ decoder ─▶ chunks
+
+The consumer pulls. A body that starts with ``{`` or ``[`` is a JSON document, one that
+starts with ``<`` or has no SSE field is no stream. Everything a provider can
+send gives chunks or an ``LlmError`` that carries what had arrived. No finish is
+yielded that was not proven.
+"""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Protocol, Tuple
+
+from ..values.chunks import StreamChunk
+from ..values.errors import LlmError, Partial
+from ..values.limits import Limits, ResolvedLimits, resolve_limits
+from ..values.redaction import redact
+from ..values.strictjson import mend_text
+from .dialects import make_decoder
+from .dialects.options import DialectOptions
+from .sse import BOM, SseEnd, SseEvent, SseParser
+
+_BLANKS = b" \t\r\n"
+_SHOWN = 200  # characters of a body that is no stream, for the message
+
+
+class Decoder(Protocol):
+    """What the pipeline asks of a dialect's decoder."""
+
+    done: bool
+
+    def push(self, event: SseEvent) -> List[StreamChunk]:
+        """Take one event and return its chunks."""
+
+    def finish(self, end: SseEnd) -> List[StreamChunk]:
+        """Say that the body ended."""
+
+    def document(self, text: str) -> List[StreamChunk]:
+        """Read a whole JSON document."""
+
+    def partial(self) -> Partial:
+        """Return what has arrived."""
+
+
+def parse_stream(
+    byte_pieces: Iterable[bytes],
+    *,
+    dialect: str = "chat-completions",
+    done_marker: str = "required",
+    limits: Optional[Limits] = None,
+    diagnostics: Optional[Dict[str, int]] = None,
+    raw_events: Optional[List[SseEvent]] = None,
+    json_loads: Optional[Callable[[str], Any]] = None,
+) -> Iterator[StreamChunk]:
+    """Read one answer's body and yield its chunks as they come.
+
+    Args:
+        byte_pieces: the body, cut anywhere.
+        dialect: the wire dialect, ``chat-completions``.
+        done_marker: ``required``, or ``optional`` where the provider ends
+            without ``[DONE]``.
+        limits: the sizes that count here; its clocks do not.
+        diagnostics: counters by name of what was skipped, repaired or dropped,
+            written to.
+        raw_events: a list that every event is appended to, for debugging.
+        json_loads: a faster parser of payloads, such as ``orjson.loads``; what it
+            refuses is read again strictly. Tool arguments are always read by ours.
+            It is not called for a payload that differs from known ones in its text only.
+    Raises:
+        LlmError: while iterating, for every failure; ``partial`` has what had arrived.
+        ValueError: at once, for an unknown dialect or done marker.
+    """
+    resolved = resolve_limits(limits)
+    options = DialectOptions(done_marker=done_marker)
+    decoder = make_decoder(dialect, options, resolved, diagnostics, json_loads)
+    return iter_chunks(byte_pieces, decoder, resolved, raw_events=raw_events)
+
+
+def iter_chunks(
+    byte_pieces: Iterable[bytes],
+    decoder: Decoder,
+    limits: ResolvedLimits,
+    *,
+    origin: Origin = str,
+    raw_events: Optional[List[SseEvent]] = None,
+) -> Iterator[StreamChunk]:
+    """Run the pipeline with a decoder already made; see ``parse_stream``.
+
+    ``origin`` tells where the body came from, and is asked only for the message of a
+    body that is no stream. ``byte_pieces`` is closed, where it can be, when the
+    iteration ends.
+    """
+    pieces = iter(byte_pieces)
+    try:
+        head, first = _first_bytes(pieces, limits.max_event_bytes)
+        if not first:
+            raise LlmError(f"the body is empty{origin()}", "EMPTY_RESPONSE", phase="body")
+        if first == b"{" or first == b"[":
+            whole = _limited(chain((head,), pieces), limits.max_stream_bytes)
+            yield from decoder.document(_whole_text(whole))
+            return
+        if first == b"<":
+            raise _no_stream(head, pieces, origin)
+        parser = SseParser(limits.max_event_bytes)
+        push: Push = decoder.push
+        if raw_events is not None:
+            push = _recording(push, raw_events)
+        left = limits.max_stream_bytes
+        for piece in chain((head,), pieces):
+            left -= len(piece)
+            if left < 0:
+                piece = piece[:left]  # what is within the limit may hold the whole answer
+            for event in parser.feed(piece):
+                chunks = push(event)
+                if chunks:
+                    yield from chunks
+                    if decoder.done:
+                        return
+            if parser.fault is not None:  # after those events: told now, not with the next bytes
+                raise parser.fault
+            if left < 0:
+                raise _too_large("the body", "max_stream_bytes", limits.max_stream_bytes)
+        yield from _finish(parser, decoder, origin)
+    except LlmError as error:
+        if error.partial == Partial():
+            error.with_partial(decoder.partial())
+        raise
+    finally:
+        close = getattr(pieces, "close", None)
+        if close is not None:
+            close()
+
+
+Push = Callable[[SseEvent], List[StreamChunk]]
+Origin = Callable[[], str]
+
+
+def _finish(parser: SseParser, decoder: Decoder, origin: Origin) -> Iterator[StreamChunk]:
+    end = parser.finish()
+    if not end.fields:
+        shown = " ".join([*end.strays, end.tail]).strip()
+        if shown:
+            raise _refuse(shown, origin)
+    yield from decoder.finish(end)
+
+
+def _recording(push: Push, raw_events: List[SseEvent]) -> Push:
+    def push_and_keep(event: SseEvent) -> List[StreamChunk]:
+        raw_events.append(event)
+        return push(event)
+
+    return push_and_keep
+
+
+def _limited(pieces: Iterable[bytes], limit: int) -> Iterator[bytes]:
+    left = limit
+    for piece in pieces:
+        left -= len(piece)
+        if left < 0:
+            raise _too_large("the body", "max_stream_bytes", limit)
+        yield piece
+
+
+def _first_bytes(body: Iterator[bytes], limit: int) -> Tuple[bytes, bytes]:
+    """Take pieces until one has more in it than a BOM and blanks.
+
+    Returns what was taken and the first byte that is neither; b"" for a blank body.
+    """
+    head, at = bytearray(), 0
+    for piece in body:
+        head += piece
+        if BOM.startswith(head[: len(BOM)]):
+            if len(head) < len(BOM):
+                continue
+            at = max(at, len(BOM))
+        while at < len(head) and head[at] in _BLANKS:
+            at += 1
+        if at > limit:  # they are kept, for the offsets in messages, and must not pile up
+            raise _too_large("the blank start of the body", "max_event_bytes", limit)
+        if at < len(head):
+            return bytes(head), bytes(head[at:at + 1])
+    return b"", b""
+
+
+def _too_large(what: str, setting: str, limit: int) -> LlmError:
+    return LlmError(
+        f"{what} is larger than {setting} ({limit} bytes)", "MALFORMED_RESPONSE", phase="body"
+    )
+
+
+def _whole_text(body: Iterable[bytes]) -> str:
+    data = b"".join(body)
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as bad:
+        raise LlmError(
+            f"the byte at offset {bad.start} of a JSON body is not UTF-8", "MALFORMED_RESPONSE",
+            phase="body",
+        ) from None
+
+
+def _no_stream(head: bytes, body: Iterator[bytes], origin: Origin) -> LlmError:
+    while len(head) < 4 * _SHOWN:
+        piece = next(body, None)
+        if piece is None:
+            break
+        head += piece
+    return _refuse(head[: 4 * _SHOWN].decode("utf-8", "replace"), origin)
+
+
+def _refuse(text: str, origin: Origin) -> LlmError:
+    shown = redact(" ".join(mend_text(text).split())[:_SHOWN])
+    return LlmError(
+        f"the body is no event stream{origin()}; it begins with {shown!r}",
+        "MALFORMED_RESPONSE",
+        phase="body",
+    )

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: MIT
+"""Every history the loop ever sends is valid: after every kind of failure, cancel and kill.
+
+Random turns against a provider that answers 400 to anything else, seeded; and a process that
+is stopped with SIGKILL while its agent works, whose session another one continues.
+"""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any, Dict, List
+
+import pytest
+from agent_support import Answer, calls, check_ends, check_history, check_result, says, scene
+from strict_server import StrictServer, faults
+
+from streamcore.agent import AgentLimits
+from streamcore.agent.loop import Agent
+from streamcore.agent.tools import ToolError
+from streamcore.session import Session
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Broken(Exception):
+    """An error of the caller's own."""
+
+
+class World:
+    """Tools that do all kinds of things, and a hand that breaks in."""
+
+    def __init__(self, seed: int) -> None:
+        self.chance = random.Random(seed)
+        self.cancel = threading.Event()
+
+    def good(self, n: int = 0) -> Any:
+        """Return something."""
+        return self.chance.choice(["text", None, b"\0", {"n": n}, "half \ud800", "", "x" * 999])
+
+    def bad(self, n: int = 0) -> Any:
+        """Fail in some way."""
+        raise self.chance.choice([ToolError("no"), ValueError("bug"), KeyboardInterrupt(),
+                                  ToolError(f"no {n}"), SystemExit(1)])
+
+    def stops(self) -> Any:
+        """Cancel."""
+        self.cancel.set()
+        return self.chance.choice(["done", None])
+
+    def answer(self) -> Answer:
+        """Return what the model says next."""
+        chance = self.chance
+        if chance.random() < 0.55:
+            return self._calls()
+        return chance.choice([
+            says("words"), says("more words", reasoning="hm"), says("x", done=False),
+            {"steps": [{"finish": "stop"}, {"done": True}]},
+            {"steps": [{"reasoning": "hm"}, {"finish": "stop"}, {"done": True}]},
+            {"steps": [{"text": "so"}, {"finish": "content_filter"}, {"done": True}]},
+            {"steps": [{"text": "lo"}, {"finish": "length"}, {"done": True}]},
+            {"status": 500, "json": {}}, {"status": 429, "json": {}},
+            {"steps": [{"tool_call": {"index": 0, "id": "c", "name": "good", "arguments": "{"}},
+                       {"finish": chance.choice(["tool_calls", "length"])}, {"done": True}]},
+        ])
+
+    def _calls(self) -> Answer:
+        chance = self.chance
+        wanted = [
+            (chance.choice(["good", "good", "good", "bad", "stops", "unknown"]),
+             chance.choice(["{}", f'{{"n": {chance.randint(0, 99)}}}', '{"n": "x"}', "[1]", "5"]))
+            for _ in range(chance.choice([1, 1, 2, 3, 5]))
+        ]
+        more = {"text": "let me see"} if chance.random() < 0.3 else {}
+        return calls(*wanted, ids=chance.choice(["call_", f"id{chance.randint(0, 9)}_"]), **more)
+
+    def event(self, event: Any) -> None:
+        """Break in now and then: cancel, or an error of the caller's."""
+        roll = self.chance.random()
+        if roll < 0.004:
+            raise self.chance.choice([Broken(), KeyboardInterrupt()])
+        if roll < 0.01:
+            self.cancel.set()
+
+    def approve(self, call: Any) -> Any:
+        """Say yes, no, or something else."""
+        if self.chance.random() < 0.03:
+            raise Broken()
+        return self.chance.choice([True] * 6 + [False, "not now", None])
+
+
+def take_a_turn(agent: Agent, world: World) -> None:
+    """Take one turn in one of three ways, and hold what it leaves behind."""
+    world.cancel.clear()
+    way = world.chance.random()
+    try:
+        if way < 0.6:
+            check_result(agent.run("go on"))
+        elif way < 0.8:
+            events = agent.iter("go on")
+            for _, _ in zip(range(world.chance.randint(0, 30)), events):
+                pass
+            events.close()
+        elif agent.messages and agent.messages[-1].role != "assistant":
+            check_result(agent.run(None))
+    except (Broken, KeyboardInterrupt):
+        pass
+    check_history(list(agent.messages))
+    check_ends(agent.session)
+    asked = sum(len(message.tool_calls) for message in agent.messages)
+    answered = sum(event.type == "tool/result" for event in agent.session)
+    assert asked == answered, "a call without its one result in the log"
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_random_turns_send_valid_histories_only(seed: int, tmp_path: Path) -> None:
+    """Whatever happens in a turn, the next request is one that a strict provider takes."""
+    world = World(seed)
+    options: Dict[str, Any] = {
+        "on_chunk": world.event, "on_event": world.event, "cancel": world.cancel,
+        "approve": world.approve if seed % 3 == 0 else None,
+        "on_tool_error": "report" if seed % 2 else "stop",
+        "limits": AgentLimits(max_calls_per_step=4, max_steps=5),
+    }
+    tools = [world.good, world.bad, world.stops]
+    with Session.open(tmp_path / "log", durability="os") as session:
+        with scene([world.answer() for _ in range(60)], tools, session=session, **options) as at:
+            for _ in range(12):
+                take_a_turn(at.agent, world)
+            assert at.server.refused == [] and len(at.server.requests) > 5
+            kept = at.agent.messages
+    with Session.open(tmp_path / "log") as session:
+        assert tuple(session.derive_messages()) == kept
+
+
+WORKER = """
+import sys, time
+sys.path.insert(0, sys.argv[1])
+from streamcore.agent import Agent
+from streamcore.client import Client
+from streamcore.session import Session
+from streamcore.agent.tools import tool
+
+@tool
+def work(n: int = 0) -> str:
+    time.sleep(0.005)
+    return "x" * 2000
+
+client = Client("m", base_url=sys.argv[3])
+agent = Agent(client, [work], session=Session.open(sys.argv[2], durability="os"))
+while True:
+    assert agent.run("go").ok
+    print("turn", flush=True)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the system has no SIGKILL")
+def test_killed_agent_is_continued(tmp_path: Path) -> None:
+    """SIGKILL at any moment: the next process goes on with a valid history."""
+    step = calls(("work", '{"n": 1}'), ("work", '{"n": 2}'))
+    chance = random.Random(11)
+    path = tmp_path / "log"
+    with StrictServer([step, says("done")] * 3000) as server:
+        for _ in range(4):
+            command = [sys.executable, "-c", WORKER, str(ROOT), str(path), server.base_url]
+            with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+                assert process.stdout is not None and process.stdout.readline() == b"turn\n"
+                time.sleep(chance.uniform(0, 0.05))
+                process.send_signal(signal.SIGKILL)
+            with Session.open(path) as session:
+                check_history(session.derive_messages())
+                server.answers = [step, says("done")] * 3000
+        assert server.refused == [] and len(server.requests) >= 8
+
+
+def bodies(*messages: Dict[str, Any]) -> Dict[str, Any]:
+    """Return a request body with these messages."""
+    return {"messages": [{"role": "user", "content": "x"}, *messages]}
+
+
+ASKS = {"role": "assistant", "content": "", "tool_calls": [
+    {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}]}
+TELLS = {"role": "tool", "tool_call_id": "a", "content": "y"}
+BROKEN = {"role": "assistant", "content": "", "tool_calls": [
+    {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{"}}]}
+
+
+@pytest.mark.parametrize("messages, good", [
+    ([ASKS, TELLS], True),
+    ([ASKS], False),
+    ([ASKS, TELLS, TELLS], False),
+    ([TELLS], False),
+    ([ASKS, {**TELLS, "tool_call_id": "b"}], False),
+    ([ASKS, {"role": "user", "content": "z"}], False),
+    ([BROKEN, TELLS], False),
+    ([{"role": "assistant"}, {"role": "user", "content": "z"}], False),
+    ([{"role": "assistant", "content": "z"}], False),
+    ([ASKS, {**TELLS, "content": ""}], False),
+])
+def test_strict_check_is_strict(messages: List[Dict[str, Any]], good: bool) -> None:
+    """The strict provider finds what it is there to find."""
+    assert (faults(bodies(*messages)) == []) is good

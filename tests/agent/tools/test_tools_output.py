@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: MIT
+"""What a tool gave, as text: every kind of value, and the cap."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import pytest
+
+from streamcore.agent.tools import render_output
+
+CAP = 16 * 1024
+
+
+@dataclass
+class Row:
+    """A row."""
+
+    n: int
+    tag: bytes = b"t"
+
+
+class Word(str, Enum):
+    """A word."""
+
+    YES = "yes"
+
+
+@pytest.mark.parametrize("value, text", [
+    ("text", "text"),
+    ("", ""),
+    (None, "(no output)"),
+    (b"caf\xc3\xa9", "café"),
+    (b"a\xff", "a\ufffd"),
+    (b"\x89PNG\x00\x01", "(binary output, 6 bytes)"),
+    (bytearray(b"x"), "x"),
+    (memoryview(b"x"), "x"),
+    ({"k": "é", "n": [1, None, True]}, '{"k": "é", "n": [1, null, true]}'),
+    (5, "5"),
+    (True, "true"),
+    ((1, 2), "[1, 2]"),
+    ({"s"}, '["s"]'),
+    (Row(1), '{"n": 1, "tag": "t"}'),
+    (Word.YES, "yes"),
+    ([Word.YES], '["yes"]'),
+    ("half \ud83d", "half \ufffd"),
+    ("\ud83d\ude00", "😀"),
+    ({"k": "\ud800"}, '{"k": "\ufffd"}'),
+    ({(1, 2): 3}, "{(1, 2): 3}"),
+])
+def test_value_as_text(value: Any, text: str) -> None:
+    """Text stays, nothing is said, bytes are read, anything else is JSON."""
+    shown = render_output(value)
+    assert shown == text
+    shown.encode("utf-8")
+
+
+def test_value_that_holds_itself_is_shown() -> None:
+    """A circle is no crash."""
+    ring: Any = []
+    ring.append(ring)
+    assert render_output(ring) == "[[...]]"
+
+
+@pytest.mark.parametrize("character", ["x", "é", "日", "😀"])
+def test_cap_is_exact_and_cuts_no_character(character: str) -> None:
+    """The cap itself passes whole; a byte more is cut, between characters, with a mark."""
+    size = len(character.encode("utf-8"))
+    whole = character * (CAP // size)
+    assert render_output(whole, CAP) == whole
+    shown = render_output(whole + character, CAP)
+    kept, _, mark = shown.partition("\n")
+    assert set(kept) == {character} and len(shown.encode("utf-8")) <= CAP
+    total = len((whole + character).encode("utf-8"))
+    cut = total - len(kept.encode("utf-8"))
+    assert mark == f"[output cut: {cut} of {total} bytes left out]"
+
+
+def test_any_text_fits_any_cap() -> None:
+    """Random texts and caps: never over the cap, always a beginning of the text."""
+    chance = random.Random(5)
+    for _ in range(300):
+        text = "".join(chance.choice("aé日😀\n") for _ in range(chance.randint(0, 3000)))
+        cap = chance.randint(256, 4096)
+        shown = render_output(text, cap)
+        assert len(shown.encode("utf-8")) <= cap
+        assert shown == text or text.startswith(shown.rpartition("\n[output cut")[0])
+
+
+def test_json_of_a_large_value_is_cut_too() -> None:
+    """The cap holds for whatever a tool returns."""
+    assert len(json.dumps(list(range(10_000)))) > CAP
+    assert len(render_output(list(range(10_000)), CAP)) <= CAP

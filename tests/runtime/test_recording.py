@@ -1,0 +1,390 @@
+# SPDX-License-Identifier: MIT
+"""What a call leaves in a session log, and when: the log with the client and a real wire.
+
+Files are read with other eyes than the session's: line by line, as JSON.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Callable, Dict, Iterator, List
+
+import pytest
+
+from streamcore.client import Client
+from streamcore.loopback import LoopbackServer
+from streamcore.runtime import CALL_ENDS
+from streamcore.session import Session
+from streamcore.values.chunks import FINISH_KINDS, Finish, StreamChunk
+from streamcore.values.errors import LlmError
+from streamcore.values.grammar import check_grammar
+from streamcore.values.limits import Limits
+from streamcore.values.messages import Message, TextBlock
+from streamcore.values.retry import RetryPolicy
+from streamcore.wire.dialects.chat_completions.request import check_history
+
+KEY = "sk-recording-0123456789"
+HELLO: Dict[str, Any] = {"steps": [{"answer": {"text": "hello big world", "usage": {
+    "prompt_tokens": 3, "completion_tokens": 2}}}]}
+CALLS: Dict[str, Any] = {"steps": [{"answer": {"text": "so", "reasoning": "hm", "tool_calls": [
+    {"id": "a", "name": "look", "arguments": {"at": "moon"}}, {"id": "b", "name": "look"}]}}]}
+BUSY: Dict[str, Any] = {"status": 503, "json": {"error": {"message": "busy"}}}
+CUT: Dict[str, Any] = {"steps": [{"text": "Hel"}, {"close": True}], "framing": "close"}
+QUICK = RetryPolicy(initial_delay=0.002, jitter=0.0)
+TOOLS = [{"name": "look", "parameters": {"type": "object"}}]
+
+
+@pytest.fixture
+def ask() -> Iterator[Callable[..., Any]]:
+    """Make a client of a provider with these answers; both are closed afterwards."""
+    closing: List[Any] = []
+
+    def make(*answers: Any, **rest: Any) -> Client:
+        server = LoopbackServer(list(answers)).start()
+        given = {"base_url": server.base_url, "api_key": KEY, **rest}
+        client = Client(given.pop("model", "m"), **given)
+        client.server = server  # type: ignore[attr-defined]
+        closing.extend((client, server))
+        return client
+
+    yield make
+    for one in closing:
+        one.close()
+
+
+def types_of(log: Session) -> List[str]:
+    """The types of all events, runs of chunks as one."""
+    types = [event.type for event in log]
+    return [kind for at, kind in enumerate(types)
+            if kind != "assistant/chunk" or types[at - 1] != kind]
+
+
+def lines_of(path: Path) -> List[Any]:
+    """What is in the file right now."""
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def chunks_of(log: Session) -> List[Any]:
+    """The data of all chunk events."""
+    return [dict(event.data) for event in log if event.type == "assistant/chunk"]
+
+
+TURN = ["session/start", "turn/start", "user/message", "request/header", "request/context",
+        "assistant/chunk", "assistant/message", "turn/end"]
+
+
+def test_call_is_recorded_in_order(ask: Any) -> None:
+    """Turn, user, request, chunks, message, end: the message points at its chunks."""
+    log = Session()
+    message = ask(HELLO, session_log=log).complete("hi", system="be good", temperature=0.5)
+    assert types_of(log) == TURN
+    by_type = {event.type: event for event in log}
+    header, answer = by_type["request/header"].data, by_type["assistant/message"].data
+    assert header["reason"] == "initial" and header["system"] == "be good"
+    assert header["config"] == {"model": "m", "provider": "openai-compatible", "temperature": 0.5}
+    assert answer["usage"] == {"input_tokens": 3, "output_tokens": 2}
+    assert [log.events[seq].type for seq in answer["source_seqs"]] == (
+        ["assistant/chunk"] * len(chunks_of(log)))
+    assert by_type["turn/end"].data == {"reason": "stop"}
+    assert log.derive_messages() == [Message("user", (TextBlock("hi"),)), message]
+
+
+def test_log_of_one_call_goes_before_the_clients(ask: Any) -> None:
+    """stream(session_log=…) records there and nowhere else."""
+    mine, clients = Session(), Session()
+    ask(HELLO, session_log=clients).stream("hi", session_log=mine).message
+    assert types_of(mine) == TURN and types_of(clients) == ["session/start"]
+
+
+def test_header_is_on_the_disk_before_the_first_byte_goes_out(ask: Any, tmp_path: Path) -> None:
+    """The request is written and synced before the provider sees anything of it."""
+    done: List[Any] = []
+
+    def write(fd: int, data: bytes) -> int:
+        written = os.write(fd, data)
+        done.append((time.monotonic(), bytes(data)))
+        return written
+
+    def fsync(fd: int) -> None:
+        os.fsync(fd)
+        done.append((time.monotonic(), b"synced"))
+
+    with Session(tmp_path / "log", write=write, fsync=fsync) as log:
+        client = ask(HELLO, session_log=log)
+        stream = client.stream("hi")
+        assert len(lines_of(tmp_path / "log")) == 1 and client.server.connection_count == 0
+        next(stream)
+        received = client.server.requests[0].received_at
+        before = [data for when, data in done if when < received]
+        assert b'"request/context"' in before[-2] and before[-1] == b"synced"
+        assert any(b'"request/header"' in data for data in before)
+        stream.close()
+
+
+def test_each_chunk_is_in_the_file_before_the_consumer_sees_it(ask: Any, tmp_path: Path) -> None:
+    """The file is read at every chunk, and with the finish the turn is whole in it."""
+    with Session(tmp_path / "log") as log:
+        for chunk in ask(CALLS, session_log=log).stream("hi", tools=TOOLS):
+            lines = lines_of(tmp_path / "log")
+            seen = [line["data"] for line in lines if line["type"] == "assistant/chunk"]
+            assert seen[-1] == chunk.to_dict()
+            if isinstance(chunk, Finish):
+                assert [line["type"] for line in lines[-2:]] == ["assistant/message", "turn/end"]
+
+
+def test_replay_equals_the_first_stream(ask: Any, tmp_path: Path) -> None:
+    """The recorded chunks are the same values in the same order, also after opening again."""
+    with Session(tmp_path / "log") as log:
+        chunks = list(ask(CALLS, session_log=log).stream("hi", tools=TOOLS))
+        seq = next(e.seq for e in log if e.type == "assistant/message")
+        assert list(check_grammar(log.replay(seq))) == chunks
+    with Session.open(tmp_path / "log") as log:
+        assert list(log.replay(seq)) == chunks
+
+
+@pytest.mark.parametrize("provider", ["openai-compatible", "openai", "deepseek", "gemini"])
+def test_recorded_request_gives_the_body_that_was_sent(ask: Any, provider: str) -> None:
+    """Byte for byte what the provider received, for every request of a conversation."""
+    log = Session()
+    client = ask(CALLS, HELLO, session_log=log, provider=provider, model="deepseek-chat")
+    rest = {"system": "be good", "tools": TOOLS, "temperature": 0.25, "stop": ["x"],
+            "extra_body": {"z": 1, "a": {"b": [None]}}, "max_tokens": 9}
+    history: List[Any] = [{"role": "user", "content": "hi ✓"}]
+    history.append(client.complete(history, **rest))
+    history += [{"role": "tool", "tool_call_id": i, "content": f"result {i}"} for i in "ab"]
+    history.append({"role": "user", "content": "and?"})
+    history.append(client.complete(history, **rest))
+    history.append({"role": "user", "content": "go on"})
+    client.complete(history, **{**rest, "temperature": 1.0})
+    contexts = [event.seq for event in log if event.type == "request/context"]
+    sent = [request.body for request in client.server.requests]
+    assert [log.rebuild_request(seq) for seq in contexts] == sent and len(sent) == 3
+    reasons = [event.data["reason"] for event in log if event.type == "request/header"]
+    assert reasons == ["initial", "change"]
+    check_history(log.derive_messages())
+
+
+def test_conversation_is_recorded_once(ask: Any) -> None:
+    """Each call adds what the log does not have yet; the history is the conversation."""
+    log = Session()
+    client = ask(HELLO, session_log=log)
+    history: List[Any] = [{"role": "user", "content": "one"}]
+    for text in ("two", "three"):
+        history += [client.complete(history), {"role": "user", "content": text}]
+    history.append(client.complete(history))
+    derived = log.derive_messages()
+    assert [m.to_dict() for m in derived] == [
+        m if isinstance(m, dict) else m.to_dict() for m in history]
+    assert types_of(log).count("user/message") == 3
+
+
+def test_another_conversation_in_one_log_keeps_its_question(ask: Any) -> None:
+    """An answer is never recorded after a question that was not asked."""
+    log = Session()
+    client = ask({"steps": [{"answer": {"text": "you said {last_user}"}}]}, session_log=log)
+    client.complete("one")
+    client.complete("two")
+    client.complete([{"role": "user", "content": "three"}, {"role": "assistant", "content": "no"},
+                     {"role": "user", "content": "four"}])
+    texts = [message.text for message in log.derive_messages()]
+    assert texts == ["one", "you said one", "two", "you said two", "four", "you said four"]
+
+
+def test_settings_the_adapter_filled_are_marked(ask: Any) -> None:
+    """What is recorded is what is sent: defaults and hooks included."""
+    log = Session()
+    client = ask(HELLO, session_log=log, provider="deepseek", model="deepseek-chat")
+    client.runtime.on_request(lambda config: replace(config, temperature=0.75))
+    client.complete("hi")
+    header = next(event.data for event in log if event.type == "request/header")
+    sent = client.server.requests[0].json()
+    assert "max_tokens" in header["adapter_defaults"]
+    assert header["config"]["max_tokens"] == sent["max_tokens"]
+    assert header["config"]["temperature"] == 0.75 == sent["temperature"]
+
+
+# Attempts that fail.
+
+
+def test_failed_attempts_keep_their_chunks_and_no_message(ask: Any) -> None:
+    """Each attempt's request and chunks are there; the history has the good one's only."""
+    log, retries = Session(), []
+    client = ask(BUSY, CUT, HELLO, session_log=log, retry=QUICK, on_retry=retries.append)
+    message = client.complete("hi")
+    again = ["retry/scheduled", "retry/started", "request/context", "assistant/chunk"]
+    assert types_of(log) == [*TURN[:6], *again, *again, "assistant/message", "turn/end"]
+    scheduled = [event.data for event in log if event.type == "retry/scheduled"]
+    assert [data["attempt"] for data in scheduled] == [1, 2]
+    assert scheduled == [record.to_dict() for record in retries]
+    assert [e.data["attempt"] for e in log if e.type == "retry/started"] == [2, 3]
+    kinds = [c["reason"]["kind"] for c in chunks_of(log) if c["type"] == "finish"]
+    assert kinds == ["error", "error", "stop"]
+    assert log.derive_messages()[1:] == [message]
+    seq = next(event.seq for event in log if event.type == "assistant/message")
+    assert "Hel" not in [getattr(chunk, "text", "") for chunk in log.replay(seq)]
+
+
+@pytest.mark.parametrize("answer, code", [(BUSY, "SERVER"), (CUT, "STREAM_CLOSED")])
+def test_failed_call_ends_its_turn_with_the_failure(ask: Any, answer: Any, code: str) -> None:
+    """E16: no message, no success in the log; the next call goes on from there."""
+    log = Session()
+    client = ask(answer, HELLO, session_log=log)
+    with pytest.raises(LlmError) as caught:
+        client.complete("hi")
+    assert caught.value.code == code
+    assert types_of(log) == [*TURN[:6], "turn/end"]
+    assert log.events[-1].data["reason"] == "error"
+    assert log.events[-1].data["failure"]["code"] == code
+    assert not [c for c in chunks_of(log) if c["type"] == "finish" and "failure" not in c["reason"]]
+    client.complete("hi")
+    assert [message.role for message in log.derive_messages()] == ["user", "assistant"]
+
+
+@pytest.mark.parametrize("when", ["waiting", "reading"])
+def test_cancelled_call_ends_its_turn_aborted(ask: Any, when: str) -> None:
+    """Also where the cancel came in the wait after a failed attempt."""
+    log, cancel = Session(), threading.Event()
+    slow = {"steps": [{"text": "a"}, {"stall": True}]}
+    answer = {**BUSY, "headers": {"retry-after": "20"}} if when == "waiting" else slow
+    client = ask(answer, session_log=log, retry=RetryPolicy(), limits=Limits(total_timeout=None))
+    timer = threading.Timer(0.2, cancel.set)
+    timer.start()
+    with pytest.raises(LlmError):
+        client.stream("hi", cancel=cancel).message
+    timer.join()
+    assert log.events[-1].data["reason"] == "aborted"
+    assert log.events[-1].data["failure"]["code"] == "ABORTED"
+
+
+@pytest.mark.parametrize("how", ["close", "collected", "exception"])
+def test_call_that_was_left_ends_its_turn_closed(ask: Any, how: str) -> None:
+    """The log says that nobody waited for the end; no message is made of the part."""
+    log = Session()
+    client = ask({"steps": [{"text": "a"}, {"stall": True}]}, session_log=log)
+    stream = client.stream("hi")
+    next(stream)
+    if how == "close":
+        stream.close()
+    elif how == "exception":
+        with pytest.raises(KeyError):
+            with stream:
+                raise KeyError
+    del stream
+    gc.collect()
+    assert log.events[-1].type == "turn/end" and log.events[-1].data == {"reason": "closed"}
+    assert "assistant/message" not in types_of(log)
+
+
+def test_words_of_a_calls_end_are_closed() -> None:
+    """The kinds of a finish, and ``closed`` where none came; each with its meaning."""
+    assert set(CALL_ENDS) == {*FINISH_KINDS, "closed"} and all(CALL_ENDS.values())
+
+
+def test_stream_that_is_kept_has_ended_its_turn(ask: Any) -> None:
+    """The end is recorded with the last chunk, not when somebody lets go of the stream."""
+    log = Session()
+    client = ask(HELLO, session_log=log)
+    first = client.stream("one")
+    for chunk in first:
+        if isinstance(chunk, Finish):
+            break
+    assert types_of(log) == TURN
+    second = client.stream("two")
+    assert second.message
+    assert types_of(log).count("turn/end") == 2 and first.message
+
+
+def test_call_refused_locally_leaves_no_trace(ask: Any) -> None:
+    """T21: no half of a request is in the log for what was never sent."""
+    log = Session()
+    client = ask(HELLO, session_log=log)
+    for rest in ({"messages": "hi \ud83d"}, {"messages": "hi", "temperature": float("nan")}):
+        with pytest.raises(LlmError) as caught:
+            client.stream(**rest)
+        assert caught.value.code == "INVALID_REQUEST"
+    client.stream("never pulled")
+    assert types_of(log) == ["session/start"]
+
+
+def test_attempt_refused_locally_ends_the_turn(ask: Any) -> None:
+    """A key that is gone at the second attempt is the turn's end."""
+    log = Session()
+    keys = iter([KEY, None])
+    client = ask(BUSY, session_log=log, retry=QUICK, provider="openai", api_key=lambda: next(keys))
+    with pytest.raises(LlmError) as caught:
+        client.complete("hi")
+    assert caught.value.code == "MISSING_CREDENTIAL"
+    assert log.events[-1].data["failure"]["code"] == "MISSING_CREDENTIAL"
+
+
+# A log that cannot be written.
+
+
+def failing_after(events: int) -> Any:
+    """A write that fails once so many lines are written."""
+    count = [0]
+
+    def write(fd: int, data: bytes) -> int:
+        count[0] += 1
+        if count[0] > events:
+            raise OSError(28, "No space left on device")
+        return os.write(fd, data)
+
+    return write
+
+
+@pytest.mark.parametrize("good", range(1, 13))
+def test_full_disk_is_told_before_the_models_words_are_shown(
+    ask: Any, tmp_path: Path, good: int
+) -> None:
+    """SESSION instead of the chunk that could not be kept; the socket is closed."""
+    slow = {"steps": [{"text": "a"}, {"text": "b"}, {"sleep": 0.02}, {"text": "c"},
+                      {"finish": "stop"}, {"done": True}, {"stall": True}]}
+    with Session(tmp_path / "log", write=failing_after(good), durability="os") as log:
+        client = ask(slow, session_log=log, retry=QUICK)
+        seen: List[StreamChunk] = []
+        with pytest.raises(LlmError) as caught:
+            for chunk in client.stream("hi"):
+                seen.append(chunk)
+        assert caught.value.code == "SESSION" and not caught.value.retryable
+        assert not any(isinstance(chunk, Finish) for chunk in seen)
+        kept = [x["data"] for x in lines_of(tmp_path / "log") if x["type"] == "assistant/chunk"]
+        assert [chunk.to_dict() for chunk in seen] == kept[: len(seen)]
+        requests = client.server.requests
+        assert len(requests) == (0 if good < 5 else 1)
+        assert all(request.wait_peer_left(3) for request in requests)
+
+
+def test_consumers_exception_is_not_replaced_by_the_logs(ask: Any, tmp_path: Path) -> None:
+    """When both fail, the caller's own comes out."""
+    slow = {"steps": [{"text": "a"}, {"stall": True}]}
+    with Session(tmp_path / "log", write=failing_after(7), durability="os") as log:
+        client = ask(slow, session_log=log)
+        with pytest.raises(KeyError, match="mine"):
+            with client.stream("hi") as stream:
+                assert next(stream) and next(stream)
+                raise KeyError("mine")
+        assert client.server.requests[0].wait_peer_left(3)
+
+
+def test_key_is_in_no_log(ask: Any, tmp_path: Path) -> None:
+    """L11: neither headers nor an answer that quotes the key bring it into the file."""
+    answers = [
+        {"status": 401, "json": {"error": {"message": f"bad key {KEY}"}}},
+        {"steps": [{"text": "a"}, {"error": {"message": f"bad key {KEY}", "code": 401}}]},
+        {"body": f"<html>{KEY}</html>", "headers": {"content-type": "text/html"}},
+    ]
+    with Session(tmp_path / "log") as log:
+        client = ask(*answers, session_log=log, headers={"X-Api-Key": KEY})
+        for _ in answers:
+            with pytest.raises(LlmError):
+                client.complete("hi", headers={"Cookie": f"sid={KEY}"},
+                                extra_body={"api_key": KEY})
+    text = (tmp_path / "log").read_text("utf-8")
+    assert KEY not in text and text.count('"turn/end"') == 3

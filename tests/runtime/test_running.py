@@ -1,0 +1,342 @@
+# SPDX-License-Identifier: MIT
+"""Retries as they are executed: which attempts are made, what of them the caller sees.
+
+The decision itself is pure and tested in test_retry; here it is carried out, with adapters that
+fail as told and waits of a few milliseconds.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import FrozenInstanceError, replace
+from typing import Any, Callable, Iterator, List, Optional
+
+import pytest
+
+from streamcore.runtime import LlmRuntime, RunningCall
+from streamcore.session import Session
+from streamcore.values.calls import CallContext, LlmRequest
+from streamcore.values.chunks import (
+    BlockEnd, BlockStart, Finish, FinishReason, StreamChunk, TextDelta, UsageChunk,
+)
+from streamcore.values.clock import WaitBudget
+from streamcore.values.errors import Failure, LlmError, Partial
+from streamcore.values.grammar import check_grammar
+from streamcore.values.messages import TextBlock
+from streamcore.values.retry import RetryPolicy, RetryRecord
+from streamcore.values.usage import TokenUsage
+
+GOOD: List[StreamChunk] = [
+    BlockStart(0, "text"), TextDelta(0, "hello"), BlockEnd(0, TextBlock("hello")),
+    Finish(FinishReason("stop"), "stop"),
+]
+QUICK = RetryPolicy(max_retries=2, initial_delay=0.002, jitter=0.0)
+BUSY = LlmError("busy", "SERVER", status=503)
+
+
+def limited(seconds: float) -> LlmError:
+    """A rate limit that says how long."""
+    return LlmError("slow down", "RATE_LIMIT", status=429, retry_after=seconds)
+
+
+class Scripted:
+    """An adapter with a script for each attempt; the last one is used again."""
+
+    def __init__(self, *attempts: List[Any]) -> None:
+        self.attempts = attempts
+        self.times: List[float] = []
+        self.closed = 0
+
+    def stream(self, request: LlmRequest) -> Iterator[StreamChunk]:
+        """Play the next attempt."""
+        script = self.attempts[min(len(self.times), len(self.attempts) - 1)]
+        self.times.append(time.monotonic())
+        return self._play(script)
+
+    def _play(self, script: List[Any]) -> Iterator[StreamChunk]:
+        try:
+            for step in script:
+                if isinstance(step, BaseException):
+                    raise step
+                yield step
+        finally:
+            self.closed += 1
+
+
+def start(
+    adapter: Any, policy: RetryPolicy = QUICK, *, context: Optional[CallContext] = None,
+    **rest: Any,
+) -> RunningCall:
+    """Start a call of an adapter."""
+    runtime = LlmRuntime()
+    runtime.register_adapter(["p"], adapter)
+    request = LlmRequest.make("m", "hi", provider="p").but(context=context or CallContext())
+    return RunningCall(runtime, request, policy=policy, **rest)
+
+
+def run(adapter: Any, policy: RetryPolicy = QUICK, **rest: Any) -> List[StreamChunk]:
+    """Take all chunks of a call, their grammar checked."""
+    return list(check_grammar(start(adapter, policy, **rest).chunks()))
+
+
+def failure_of(chunks: List[StreamChunk]) -> Failure:
+    """The failure of the last chunk."""
+    end = chunks[-1]
+    assert isinstance(end, Finish) and end.reason.failure is not None
+    return end.reason.failure
+
+
+def test_good_answer_takes_one_attempt() -> None:
+    """Nothing is tried again that went well."""
+    adapter = Scripted(GOOD)
+    call = start(adapter)
+    assert list(call.chunks()) == GOOD
+    assert call.attempts == 1 == len(adapter.times) and call.error is None
+
+
+def test_failed_attempts_are_not_seen() -> None:
+    """The caller gets the chunks of the attempt that went well, and nothing before them."""
+    adapter = Scripted([BUSY], [limited(0.001)], GOOD)
+    call = start(adapter)
+    assert list(call.chunks()) == GOOD
+    assert call.attempts == 3 and adapter.closed == 3
+
+
+@pytest.mark.parametrize("retries", [0, 1, 3])
+def test_attempts_are_a_hard_number(retries: int) -> None:
+    """max_retries further attempts, then the last failure; 0 means one request."""
+    adapter = Scripted([BUSY])
+    chunks = run(adapter, replace(QUICK, max_retries=retries, max_delay=0.002))
+    assert len(adapter.times) == retries + 1
+    assert chunks == [Finish(FinishReason("error", BUSY.failure))]
+
+
+@pytest.mark.parametrize("code", ["AUTH", "QUOTA", "INVALID_REQUEST", "MALFORMED_RESPONSE"])
+def test_what_another_try_cannot_help_is_not_tried_again(code: str) -> None:
+    """One request for a failure that is not retryable, unless its code is asked for."""
+    adapter = Scripted([LlmError("no", code)], GOOD)
+    assert failure_of(run(adapter)).code == code and len(adapter.times) == 1
+    adapter = Scripted([LlmError("no", code)], GOOD)
+    assert run(adapter, replace(QUICK, retryable_codes=[code])) == GOOD
+
+
+@pytest.mark.parametrize("logged", [False, True])
+@pytest.mark.parametrize("mode", ["normal", "always"])
+def test_no_retry_after_a_chunk_was_handed_out(mode: str, logged: bool) -> None:
+    """What the caller was shown is never followed by another beginning."""
+    adapter = Scripted([BlockStart(0, "text"), TextDelta(0, "Hel"), BUSY], GOOD)
+    chunks = run(adapter, replace(QUICK, mode=mode), session=Session() if logged else None)
+    assert [chunk.type for chunk in chunks] == ["block-start", "text-delta", "finish"]
+    assert len(adapter.times) == 1 and failure_of(chunks) == BUSY.failure
+
+
+def test_held_call_is_tried_again_after_chunks() -> None:
+    """Where nobody saw them the chunks of a failed attempt are dropped."""
+    adapter = Scripted([*GOOD[:2], BUSY], GOOD)
+    assert run(adapter, hold=True) == GOOD
+    assert len(adapter.times) == 2
+
+
+def test_held_call_that_fails_for_good_gives_what_had_come() -> None:
+    """After the last attempt its chunks come, then the failure."""
+    adapter = Scripted([TextDelta(0, "never seen"), BUSY], [*GOOD[:2], BUSY])
+    chunks = run(adapter, replace(QUICK, max_retries=1), hold=True)
+    assert chunks == [*GOOD[:2], Finish(FinishReason("error", BUSY.failure))]
+
+
+def test_usage_alone_rules_no_retry_out() -> None:
+    """A usage report of a failed attempt is shown with its failure, and only then."""
+    partial = Partial(usage=TokenUsage(input_tokens=7))
+    cut = LlmError("cut", "STREAM_CLOSED", partial=partial)
+    assert run(Scripted([cut], GOOD)) == GOOD
+    chunks = run(Scripted([cut]), replace(QUICK, max_retries=0))
+    assert chunks[0] == UsageChunk(TokenUsage(input_tokens=7)) and len(chunks) == 2
+
+
+@pytest.mark.parametrize("asked", [0.0, 0.12])
+def test_retry_after_is_waited_out_exactly(asked: float) -> None:
+    """Not shortened by the policy's own backoff, not jittered."""
+    adapter = Scripted([limited(asked)], GOOD)
+    seen: List[RetryRecord] = []
+    assert run(adapter, replace(QUICK, jitter=1.0), on_retry=seen.append) == GOOD
+    assert seen[0].delay == asked
+    assert asked <= adapter.times[1] - adapter.times[0] < asked + 1.0
+
+
+def test_retry_after_beyond_the_policys_stops_normal_mode_only() -> None:
+    """Normal mode reports it with its value; always mode falls back to its own backoff."""
+    adapter = Scripted([limited(61.0)], GOOD)
+    failure = failure_of(run(adapter))
+    assert (failure.code, failure.retry_after, len(adapter.times)) == ("RATE_LIMIT", 61.0, 1)
+    adapter = Scripted([limited(61.0)], GOOD)
+    assert run(adapter, replace(QUICK, mode="always")) == GOOD
+
+
+def test_always_goes_on_without_a_count() -> None:
+    """Until success, however many attempts that takes."""
+    adapter = Scripted(*[[BUSY]] * 12, GOOD)
+    policy = replace(QUICK, mode="always", max_retries=0, max_delay=0.001)
+    call = start(adapter, policy)
+    assert list(call.chunks()) == GOOD and call.attempts == 13
+
+
+def test_always_does_not_retry_what_another_try_cannot_help() -> None:
+    """It is normal mode without a count, no more."""
+    adapter = Scripted([LlmError("no", "AUTH")], GOOD)
+    assert failure_of(run(adapter, replace(QUICK, mode="always"))).code == "AUTH"
+    assert len(adapter.times) == 1
+
+
+def test_on_retry_gets_a_frozen_record_before_the_wait() -> None:
+    """Number of the failed attempt, the wait, the failure; jitter from the given random."""
+    seen: List[Any] = []
+
+    def on_retry(record: RetryRecord) -> None:
+        seen.append((record, len(adapter.times)))
+
+    adapter = Scripted([BUSY], [BUSY], GOOD)
+    policy = replace(QUICK, initial_delay=0.01, jitter=0.5)
+    assert run(adapter, policy, on_retry=on_retry, random=lambda: 1.0) == GOOD
+    assert [(r.attempt, round(r.delay, 6), r.failure) for r, _ in seen] == [
+        (1, 0.015, BUSY.failure), (2, 0.03, BUSY.failure)
+    ]
+    assert [made for _, made in seen] == [1, 2]
+    with pytest.raises(FrozenInstanceError):
+        seen[0][0].delay = 0  # type: ignore[misc]
+
+
+def test_on_retry_that_raises_comes_out_and_ends_the_call() -> None:
+    """The caller's own exception, unchanged; no further attempt."""
+    adapter = Scripted([BUSY], GOOD)
+
+    def refuse(record: RetryRecord) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(adapter, on_retry=refuse)
+    assert len(adapter.times) == 1 == adapter.closed
+
+
+@pytest.mark.parametrize("how", ["cancel", "close"])
+def test_wait_ends_at_once_when_the_caller_stops(how: str) -> None:
+    """ABORTED, no further request; the failed attempt's reason is not told as the end."""
+    adapter, cancel = Scripted([limited(30.0)], GOOD), threading.Event()
+    context = CallContext(cancel)
+    call = start(adapter, context=context)
+    stop: Callable[[], None] = cancel.set if how == "cancel" else context.close
+    timer = threading.Timer(0.15, stop)
+    timer.start()
+    began = time.monotonic()
+    chunks = list(check_grammar(call.chunks()))
+    timer.join()
+    assert time.monotonic() - began < 3.0
+    assert failure_of(chunks).code == "ABORTED" and len(chunks) == 1
+    assert chunks[-1].reason.kind == "aborted"  # type: ignore[attr-defined]
+    assert call.error is not None and call.error.failure == failure_of(chunks)
+    assert len(adapter.times) == 1
+
+
+def test_wait_counts_against_the_total_clock() -> None:
+    """Waiting is spent from the same budget as reading."""
+    context = CallContext()
+    context.budget = WaitBudget(10.0)
+    assert run(Scripted([limited(0.1)], GOOD), context=context) == GOOD
+    assert 9.0 < context.budget.left() <= 9.9
+
+
+def test_wait_that_the_total_clock_does_not_allow_is_not_begun() -> None:
+    """The failure is told now, not after a wait that cannot help."""
+    context = CallContext()
+    context.budget = WaitBudget(0.5)
+    adapter = Scripted([limited(5.0)], GOOD)
+    began = time.monotonic()
+    assert failure_of(run(adapter, context=context)).code == "RATE_LIMIT"
+    assert time.monotonic() - began < 3.0 and len(adapter.times) == 1
+
+
+def test_each_attempt_is_a_new_prepared_call() -> None:
+    """Hooks are asked again, and a route replaced in between is taken."""
+    runtime, hooked = LlmRuntime(), []
+    first, second = Scripted([BUSY]), Scripted(GOOD)
+    handle = runtime.register_adapter(["p"], first)
+    runtime.on_request(lambda config: hooked.append(config))  # type: ignore[func-returns-value]
+
+    def move(record: RetryRecord) -> None:
+        handle.dispose()
+        runtime.register_adapter(["p"], second)
+
+    request = LlmRequest.make("m", "hi", provider="p")
+    call = RunningCall(runtime, request, policy=QUICK, on_retry=move)
+    assert list(call.chunks()) == GOOD
+    assert (len(first.times), len(second.times), len(hooked)) == (1, 1, 2)
+
+
+def test_next_attempt_that_is_refused_locally_raises() -> None:
+    """A route that is gone when the wait is over is no failure of the provider."""
+    runtime = LlmRuntime()
+    handle = runtime.register_adapter(["p"], Scripted([BUSY]))
+    call = RunningCall(
+        runtime, LlmRequest.make("m", "hi", provider="p"), policy=QUICK,
+        on_retry=lambda record: handle.dispose(),
+    )
+    with pytest.raises(LlmError) as caught:
+        list(call.chunks())
+    assert caught.value.code == "NO_ADAPTER"
+
+
+def test_local_mistake_is_raised_when_the_call_is_made() -> None:
+    """Before any chunk is asked for."""
+    with pytest.raises(LlmError) as caught:
+        RunningCall(LlmRuntime(), LlmRequest.make("m", "hi", provider="p"))
+    assert caught.value.code == "NO_ADAPTER"
+
+
+def test_facts_of_a_failed_attempt_are_forgotten() -> None:
+    """Request id, diagnostics and raw events are those of the attempt that is shown."""
+    context = CallContext(raw_events=[])
+
+    class Telling(Scripted):
+        def stream(self, request: LlmRequest) -> Iterator[StreamChunk]:
+            if not self.times:
+                request.context.request_id = "first"
+                request.context.diagnostics["odd"] = 1
+                request.context.raw_events.append("event")  # type: ignore[union-attr]
+            return super().stream(request)
+
+    assert run(Telling([BUSY], GOOD), context=context) == GOOD
+    assert (context.request_id, context.diagnostics, context.raw_events) == (None, {}, [])
+
+
+def test_middleware_that_keeps_the_finish_back_is_told() -> None:
+    """Success is never a default: without a finish there is no message, and no retry."""
+    runtime, adapter = LlmRuntime(), Scripted(GOOD)
+    runtime.register_adapter(["p"], adapter)
+    runtime.use(lambda request, call: (c for c in call(request) if c.type != "finish"))
+    call = RunningCall(runtime, LlmRequest.make("m", "hi", provider="p"), policy=QUICK)
+    with pytest.raises(LlmError) as caught:
+        list(call.chunks())
+    assert caught.value.code == "STREAM_CLOSED" and len(adapter.times) == 1
+
+
+def test_middleware_runs_to_its_end_in_every_attempt() -> None:
+    """What stands after its loop is run for failed attempts too."""
+    runtime, ended = LlmRuntime(), []
+    runtime.register_adapter(["p"], Scripted([BUSY], GOOD))
+
+    def counting(request: LlmRequest, call: Any) -> Iterator[StreamChunk]:
+        yield from call(request)
+        ended.append(1)
+
+    runtime.use(counting)
+    call = RunningCall(runtime, LlmRequest.make("m", "hi", provider="p"), policy=QUICK)
+    assert list(call.chunks()) == GOOD and ended == [1, 1]
+
+
+def test_leaving_early_closes_the_attempt() -> None:
+    """Without a wait, without another attempt, without another chunk."""
+    adapter = Scripted(GOOD)
+    chunks = start(adapter).chunks()
+    next(chunks)
+    chunks.close()
+    assert adapter.closed == 1 and next(chunks, None) is None

@@ -1,0 +1,649 @@
+# SPDX-License-Identifier: MIT
+"""The runtime: which adapter answers, and one call that is resolved, frozen, dispatched once."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+from dataclasses import replace
+from typing import Any, Callable, Iterable, Iterator, List, Optional
+
+import pytest
+
+from streamcore.providers import ModelInfo, get_profile
+from streamcore.runtime import LlmRuntime
+from streamcore.values.calls import CallConfig, CallContext, LlmRequest
+from streamcore.values.chunks import (
+    BlockEnd, BlockStart, Finish, FinishReason, StreamChunk, TextDelta, UsageChunk,
+)
+from streamcore.values.errors import LlmError, Partial
+from streamcore.values.grammar import check_grammar
+from streamcore.values.messages import TextBlock
+from streamcore.values.retry import RetryPolicy
+from streamcore.values.usage import TokenUsage
+
+STOP = Finish(FinishReason("stop"), "stop")
+
+
+def answer(text: str = "hello") -> List[StreamChunk]:
+    """A good answer of one text block."""
+    return [BlockStart(0, "text"), TextDelta(0, text), BlockEnd(0, TextBlock(text)), STOP]
+
+
+class Canned:
+    """An adapter that gives these chunks; an exception among them is raised in its place."""
+
+    def __init__(self, *chunks: Any) -> None:
+        self.chunks: Iterable[Any] = chunks or answer()
+        self.requests: List[LlmRequest] = []
+        self.closed = 0
+
+    def stream(self, request: LlmRequest) -> Iterator[StreamChunk]:
+        """Give the chunks."""
+        self.requests.append(request)
+        return self._run()
+
+    def _run(self) -> Iterator[StreamChunk]:
+        try:
+            for chunk in self.chunks:
+                if isinstance(chunk, BaseException):
+                    raise chunk
+                yield chunk
+        finally:
+            self.closed += 1
+
+
+class Knowing(Canned):
+    """An adapter that knows a model."""
+
+    def __init__(self, info: Any) -> None:
+        super().__init__()
+        self.info = info
+
+    def resolve_model(self, model: str) -> Any:
+        """Tell what is known, or raise it."""
+        if isinstance(self.info, Exception):
+            raise self.info
+        return self.info
+
+    def list_models(self) -> List[str]:
+        """Tell the names."""
+        return ["big", "small"]
+
+
+def runtime(adapter: Any = None, *routes: str) -> LlmRuntime:
+    """A runtime with one adapter."""
+    one = LlmRuntime()
+    one.register_adapter(routes or ("p",), adapter or Canned())
+    return one
+
+
+def code_of(call: Callable[[], Any]) -> str:
+    """The code of the error a call must raise."""
+    with pytest.raises(LlmError) as caught:
+        call()
+    return caught.value.code
+
+
+def run(one: LlmRuntime, config: CallConfig = CallConfig("m", "p"), **context: Any) -> List[Any]:
+    """Prepare a call, stream it, and check its grammar."""
+    prepared = one.prepare_call(config, context=CallContext(**context))
+    request = LlmRequest.make("m", "hi").but(config=prepared.config)
+    return list(check_grammar(prepared.stream(request)))
+
+
+# Registering.
+
+
+def test_register_is_all_or_nothing() -> None:
+    """One taken route leaves none of the others registered."""
+    one = runtime(None, "a", "b")
+    assert code_of(lambda: one.register_adapter(["c", "b"], Canned())) == "DUPLICATE_ADAPTER"
+    assert one.list_providers() == ("a", "b")
+    one.register_adapter("word", Canned())
+    assert one.list_providers() == ("a", "b", "word")
+
+
+@pytest.mark.parametrize(
+    "routes, code",
+    [
+        ([], "INVALID_ADAPTER"), ([""], "INVALID_ADAPTER"), (["a", "  "], "INVALID_ADAPTER"),
+        ("", "INVALID_ADAPTER"), ([None], "INVALID_ADAPTER"), (["a", "a"], "DUPLICATE_ADAPTER"),
+    ],
+)
+def test_register_bad_routes(routes: Any, code: str) -> None:
+    """Empty or duplicate routes are refused, in register and in replace."""
+    one = LlmRuntime()
+    assert code_of(lambda: one.register_adapter(routes, Canned())) == code
+    handle = one.register_adapter(["x"], Canned())
+    assert code_of(lambda: handle.replace(routes)) == code
+    assert one.list_providers() == ("x",) and handle.routes == ("x",)
+
+
+@pytest.mark.parametrize("adapter", [None, object(), "adapter", type("A", (), {"stream": 1})()])
+def test_register_what_is_no_adapter(adapter: Any) -> None:
+    """An adapter has a stream(request)."""
+    assert code_of(lambda: LlmRuntime().register_adapter(["a"], adapter)) == "INVALID_ADAPTER"
+
+
+def test_replace_is_one_swap() -> None:
+    """Old routes go, new ones come, its own may stay; a taken one changes nothing."""
+    one = LlmRuntime()
+    handle = one.register_adapter(["a", "b"], Canned())
+    one.register_adapter(["c"], Canned())
+    handle.replace(["b", "d"])
+    assert one.list_providers() == ("b", "c", "d") and handle.routes == ("b", "d")
+    assert code_of(lambda: handle.replace(["e", "c"])) == "DUPLICATE_ADAPTER"
+    assert one.list_providers() == ("b", "c", "d")
+
+
+def test_dispose_ends_the_registration() -> None:
+    """Its routes are free again, and the handle is of no more use."""
+    one = LlmRuntime()
+    handle = one.register_adapter(["a"], Canned())
+    handle.dispose()
+    assert one.list_providers() == () and handle.disposed
+    assert code_of(lambda: one.prepare_call(CallConfig("m", "a"))) == "NO_ADAPTER"
+    assert code_of(lambda: handle.replace(["a"])) == "REGISTRATION_DISPOSED"
+    assert code_of(handle.dispose) == "REGISTRATION_DISPOSED"
+    one.register_adapter(["a"], Canned())
+
+
+def test_no_adapter_names_the_routes_there_are() -> None:
+    """The error says what could have been asked."""
+    with pytest.raises(LlmError, match="there are: a, b") as caught:
+        runtime(None, "b", "a").prepare_call(CallConfig("m", "c"))
+    assert caught.value.code == "NO_ADAPTER"
+    assert code_of(lambda: LlmRuntime().list_models("x")) == "NO_ADAPTER"
+    assert code_of(lambda: LlmRuntime().resolve_model("x", "m")) == "NO_ADAPTER"
+
+
+def test_registering_from_many_threads() -> None:
+    """Of many that want one route exactly one gets it; swaps never show a half."""
+    one = LlmRuntime()
+    won: List[str] = []
+    odd: List[Any] = []
+    pair = one.register_adapter(["left-0", "right-0"], Canned())
+    start = threading.Barrier(9)
+
+    def want(name: str) -> None:
+        start.wait()
+        for _ in range(50):
+            try:
+                handle = one.register_adapter(["one", name], Canned())
+            except LlmError as error:
+                if error.code != "DUPLICATE_ADAPTER":
+                    odd.append(error)
+            else:
+                won.append(name)
+                handle.dispose()
+
+    def look() -> None:
+        start.wait()
+        for number in range(400):
+            pair.replace([f"left-{number}", f"right-{number}"])
+            seen = [r for r in one.list_providers() if r.startswith(("left", "right"))]
+            if len({r.partition("-")[2] for r in seen}) != 1 or len(seen) != 2:
+                odd.append(seen)
+
+    threads = [threading.Thread(target=want, args=(f"t{n}",)) for n in range(8)]
+    threads.append(threading.Thread(target=look))
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not odd and won
+    assert one.list_providers() == pair.routes
+
+
+# Models.
+
+
+def test_models_are_advice() -> None:
+    """Names are listed where the adapter knows some; others pass through."""
+    one = runtime(Knowing(ModelInfo("big", context_window=10)))
+    assert one.list_models("p") == ("big", "small")
+    assert one.resolve_model("p", "never-heard-of").context_window == 10
+    assert runtime().list_models("p") == ()
+    assert runtime().resolve_model("p", "m") == ModelInfo("m")
+
+
+@pytest.mark.parametrize("info", [None, {"name": "m"}, ValueError("window"), TypeError("efforts")])
+def test_models_bad_metadata_is_a_clear_error(info: Any) -> None:
+    """INVALID_ADAPTER, naming the model, from resolve_model and from prepare_call."""
+    one = runtime(Knowing(info))
+    with pytest.raises(LlmError, match="metadata of 'm'") as caught:
+        one.prepare_call(CallConfig("m", "p"))
+    assert caught.value.code == "INVALID_ADAPTER"
+    assert code_of(lambda: one.resolve_model("p", "m")) == "INVALID_ADAPTER"
+
+
+@pytest.mark.parametrize("model", ["", " ", None, 5])
+def test_model_without_a_name_is_an_invalid_request(model: Any) -> None:
+    """It is the caller's mistake, not the adapter's."""
+    assert code_of(lambda: runtime().prepare_call(CallConfig(model, "p"))) == "INVALID_REQUEST"
+
+
+# Preparing.
+
+
+def test_prepare_fills_the_adapters_defaults_and_marks_them() -> None:
+    """What the caller gave stays; what the adapter filled is named."""
+    info = ModelInfo("m", default_max_tokens=99, efforts=("low", "high"), default_effort="low")
+    one = runtime(Knowing(info))
+    prepared = one.prepare_call(CallConfig("m", "p"))
+    assert (prepared.config.max_tokens, prepared.config.reasoning_effort) == (99, "low")
+    assert prepared.adapter_defaults == ("max_tokens", "reasoning_effort")
+    assert prepared.model is info
+    given = CallConfig("m", "p", max_tokens=5, reasoning_effort="high")
+    prepared = one.prepare_call(given)
+    assert prepared.config == given and prepared.adapter_defaults == ()
+
+
+def test_prepare_refuses_an_unsupported_effort() -> None:
+    """Never clamped, and nothing is asked of the adapter's stream."""
+    adapter = Knowing(ModelInfo("m", efforts=("low",)))
+    one = runtime(adapter)
+    config = CallConfig("m", "p", reasoning_effort="max")
+    with pytest.raises(LlmError, match="there are: low") as caught:
+        one.prepare_call(config)
+    assert caught.value.code == "UNSUPPORTED_REASONING_EFFORT" and adapter.requests == []
+    none = runtime(Knowing(ModelInfo("m", efforts=())))
+    assert code_of(lambda: none.prepare_call(config)) == "UNSUPPORTED_REASONING_EFFORT"
+    assert runtime().prepare_call(config).config is config  # nothing is known: it passes
+
+
+def test_prepared_call_goes_through_the_registration_of_its_moment() -> None:
+    """Routes replaced, or the registration ended, after prepare change nothing."""
+    one, first, second = LlmRuntime(), Canned(*answer("first")), Canned(*answer("second"))
+    handle = one.register_adapter(["p"], first)
+    prepared = one.prepare_call(CallConfig("m", "p"))
+    handle.dispose()
+    one.register_adapter(["p"], second)
+    chunks = list(prepared.stream(LlmRequest.make("m", "hi", provider="p")))
+    assert chunks == answer("first") and second.requests == []
+
+
+def test_prepared_call_is_dispatched_once() -> None:
+    """Reuse is refused, also when the first stream was never pulled."""
+    adapter = Canned()
+    prepared = runtime(adapter).prepare_call(CallConfig("m", "p"))
+    request = LlmRequest.make("m", "hi", provider="p")
+    prepared.stream(request)
+    assert code_of(lambda: prepared.stream(request)) == "INVALID_PREPARED_CALL"
+    assert len(adapter.requests) == 1
+
+
+def test_prepared_call_is_dispatched_once_from_many_threads() -> None:
+    """Of many threads one gets the stream."""
+    adapter = Canned()
+    prepared = runtime(adapter).prepare_call(CallConfig("m", "p"))
+    request = LlmRequest.make("m", "hi", provider="p")
+    start, codes = threading.Barrier(8), []
+
+    def go() -> None:
+        start.wait()
+        try:
+            prepared.stream(request)
+        except LlmError as error:
+            codes.append(error.code)
+
+    threads = [threading.Thread(target=go) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert codes == ["INVALID_PREPARED_CALL"] * 7 and len(adapter.requests) == 1
+
+
+@pytest.mark.parametrize("drift", [{"seed": 1}, {"model": "n"}, {"max_tokens": None}])
+def test_prepared_call_with_another_config_is_refused(drift: Any) -> None:
+    """What is sent is what was prepared; the refused request uses nothing up."""
+    prepared = runtime(Knowing(ModelInfo("m", default_max_tokens=9))).prepare_call(
+        CallConfig("m", "p")
+    )
+    request = LlmRequest(prepared.config, "hi")  # type: ignore[arg-type]
+    drifted = replace(request, config=replace(prepared.config, **drift))
+    assert code_of(lambda: prepared.stream(drifted)) == "INVALID_PREPARED_CALL"
+    assert list(prepared.stream(request)) == answer()
+
+
+def test_prepared_call_carries_its_own_context() -> None:
+    """Cancel given at prepare counts, whatever the request brings."""
+    adapter, cancel = Canned(), threading.Event()
+    prepared = runtime(adapter).prepare_call(CallConfig("m", "p"), cancel)
+    stream = prepared.stream(LlmRequest.make("m", "hi", provider="p"))
+    assert adapter.requests[0].context is prepared.context
+    next(stream)
+    cancel.set()
+    (end,) = stream
+    assert isinstance(end, Finish) and end.reason.kind == "aborted"
+    assert adapter.closed == 1
+
+
+# One finish, whatever happens.
+
+
+@pytest.mark.parametrize("code, kind", [("TRANSPORT", "error"), ("ABORTED", "aborted")])
+def test_failure_of_the_network_is_a_finish(code: str, kind: str) -> None:
+    """A prepared call never raises for it; the error as raised is kept beside."""
+    usage = TokenUsage(input_tokens=1)
+    cause = OSError("reset")
+    error = LlmError("reset", code, partial=Partial("he", usage=usage), status=503)
+    error.__cause__ = cause
+    adapter = Canned(BlockStart(0, "text"), TextDelta(0, "he"), error)
+    one = runtime(adapter)
+    prepared = one.prepare_call(CallConfig("m", "p"))
+    chunks = list(check_grammar(prepared.stream(LlmRequest.make("m", "hi", provider="p"))))
+    assert chunks[-2:] == [UsageChunk(usage), Finish(FinishReason(kind, error.failure))]
+    assert prepared.error is error and error.__cause__ is cause
+    assert adapter.closed == 1
+
+
+def test_stream_without_a_finish_is_a_failure() -> None:
+    """An adapter that just stops has proven nothing."""
+    (*_, end) = run(runtime(Canned(BlockStart(0, "text"), TextDelta(0, "he"))))
+    assert end.reason.kind == "error" and end.reason.failure.code == "STREAM_CLOSED"
+
+
+def test_failure_after_the_finish_changes_nothing() -> None:
+    """The answer was proven; what an adapter meets while it cleans up is no second finish."""
+    assert run(runtime(Canned(*answer(), LlmError("reset", "TRANSPORT")))) == answer()
+
+
+def test_bug_of_an_adapter_stays_a_bug() -> None:
+    """Only LlmError is a failure; anything else comes out as it is, and closes the stream."""
+    adapter = Canned(BlockStart(0, "text"), KeyError("bug"))
+    with pytest.raises(KeyError, match="bug"):
+        run(runtime(adapter))
+    assert adapter.closed == 1
+
+
+def test_exception_thrown_by_the_consumer_closes_the_stream() -> None:
+    """Leaving in the middle closes the adapter's stream, without another chunk."""
+    adapter = Canned()
+    prepared = runtime(adapter).prepare_call(CallConfig("m", "p"))
+    stream: Any = prepared.stream(LlmRequest.make("m", "hi", provider="p"))
+    next(stream)
+    stream.close()
+    assert adapter.closed == 1 and next(stream, None) is None
+
+
+def test_cancelled_before_the_call_asks_no_adapter() -> None:
+    """A set event: one aborted finish, and no request."""
+    adapter, cancel = Canned(), threading.Event()
+    cancel.set()
+    (end,) = run(runtime(adapter), cancel=cancel)
+    assert end.reason.kind == "aborted" and end.reason.failure.code == "ABORTED"
+    assert adapter.requests == []
+
+
+def test_cancel_that_comes_with_the_finish_wins() -> None:
+    """Until the finish is handed out the caller may still say no, and gets one finish."""
+    cancel = threading.Event()
+
+    def chunks() -> Iterator[Any]:
+        yield from answer()[:-1]
+        cancel.set()
+        yield STOP
+
+    adapter = Canned()
+    adapter.chunks = chunks()
+    ends = [c for c in run(runtime(adapter), cancel=cancel) if isinstance(c, Finish)]
+    assert [end.reason.kind for end in ends] == ["aborted"]
+
+
+def test_local_mistake_is_raised_at_stream() -> None:
+    """What an adapter refuses before any I/O is not a finish."""
+
+    class Refusing:
+        def stream(self, request: LlmRequest) -> Iterator[StreamChunk]:
+            raise LlmError("no key", "MISSING_CREDENTIAL")
+
+    prepared = runtime(Refusing()).prepare_call(CallConfig("m", "p"))
+    request = LlmRequest.make("m", "hi", provider="p")
+    assert code_of(lambda: prepared.stream(request)) == "MISSING_CREDENTIAL"
+
+
+def test_adapter_needs_only_a_stream_of_any_kind() -> None:
+    """A list will do."""
+
+    class Simple:
+        def stream(self, request: LlmRequest) -> Any:
+            return answer()
+
+    assert run(runtime(Simple())) == answer()
+
+
+# Hooks.
+
+
+def test_hook_may_propose_another_config() -> None:
+    """Provider, model and effort change before prepare; None leaves it; in order."""
+    one, other = runtime(Canned()), Canned(*answer("other"))
+    one.register_adapter(["q"], other)
+    seen: List[CallConfig] = []
+    one.on_request(lambda config: replace(config, provider="q", model="n"))
+    one.on_request(lambda config: seen.append(config))  # type: ignore[func-returns-value]
+    prepared = one.prepare_call(CallConfig("m", "p"))
+    assert prepared.config == CallConfig("n", "q") == seen[0]
+    request = LlmRequest(prepared.config, "hi")  # type: ignore[arg-type]
+    assert list(prepared.stream(request)) == answer("other")
+
+
+def test_hook_that_raises_or_returns_rubbish_stays_raised() -> None:
+    """Its mistake is the caller's to see."""
+    one = runtime()
+    remove = one.on_request(lambda config: 1 / 0)  # type: ignore[arg-type, return-value]
+    with pytest.raises(ZeroDivisionError):
+        one.prepare_call(CallConfig("m", "p"))
+    remove()
+    one.on_request(lambda config: {"model": "n"})  # type: ignore[arg-type, return-value]
+    with pytest.raises(TypeError, match="returns a CallConfig"):
+        one.prepare_call(CallConfig("m", "p"))
+
+
+def test_hook_given_twice_is_two_and_each_is_removed_by_itself() -> None:
+    """Removing one of them, twice even, leaves the other."""
+    one, calls = runtime(), []
+
+    def hook(config: CallConfig) -> Optional[CallConfig]:
+        calls.append(config)
+        return None
+
+    first, second = one.on_request(hook), one.on_request(hook)
+    one.prepare_call(CallConfig("m", "p"))
+    assert len(calls) == 2
+    first()
+    first()
+    one.prepare_call(CallConfig("m", "p"))
+    assert len(calls) == 3
+    second()
+    one.prepare_call(CallConfig("m", "p"))
+    assert len(calls) == 3
+
+
+# Middleware.
+
+
+def labelled(label: str, log: List[str]) -> Any:
+    """Middleware that notes when it begins, what it passes, and when it ends."""
+
+    def middleware(request: LlmRequest, call: Any) -> Iterator[StreamChunk]:
+        log.append(f"{label} begins")
+        for chunk in call(request):
+            log.append(f"{label} {chunk.type}")
+            yield chunk
+        log.append(f"{label} ends")
+
+    return middleware
+
+
+def test_middleware_wraps_in_order_and_is_removable() -> None:
+    """The first one is outermost; what stands after its loop runs."""
+    one, log = runtime(Canned(STOP)), []  # type: ignore[var-annotated]
+    one.use(labelled("a", log))
+    remove = one.use(labelled("b", log))
+    assert run(one) == [STOP]
+    assert log == ["a begins", "b begins", "b finish", "a finish", "b ends", "a ends"]
+    remove()
+    del log[:]
+    run(one)
+    assert log == ["a begins", "a finish", "a ends"]
+
+
+def test_middleware_given_twice_keeps_its_places() -> None:
+    """Taking the last of two equal ones out leaves the first where it was."""
+    one, log = runtime(Canned(STOP)), []  # type: ignore[var-annotated]
+    twice = labelled("twice", log)
+    one.use(twice)
+    one.use(labelled("middle", log))
+    remove = one.use(twice)
+    remove()
+    run(one)
+    assert log[:2] == ["twice begins", "middle begins"]
+
+
+def test_middleware_may_answer_by_itself() -> None:
+    """A cache asks no adapter."""
+    adapter = Canned()
+    one = runtime(adapter)
+    one.use(lambda request, call: iter(answer("cached")))
+    assert run(one) == answer("cached") and adapter.requests == []
+
+
+def test_middleware_error_stays_raised_and_closes_the_stream() -> None:
+    """It is no failure of the provider."""
+    adapter = Canned()
+    one = runtime(adapter)
+
+    def failing(request: LlmRequest, call: Any) -> Iterator[StreamChunk]:
+        for chunk in call(request):
+            yield chunk
+            raise RuntimeError("mine")
+
+    one.use(failing)
+    with pytest.raises(RuntimeError, match="mine"):
+        run(one)
+    assert adapter.closed == 1
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_middleware_cannot_change_the_request(lazy: bool) -> None:
+    """Another request than the recorded one is never sent."""
+    adapter = Canned()
+    one = runtime(adapter)
+
+    def changing(request: LlmRequest, call: Any) -> Iterator[StreamChunk]:
+        changed = replace(request, messages="something else")  # type: ignore[arg-type]
+        return iter(call(changed))
+
+    def lazily(request: LlmRequest, call: Any) -> Iterator[StreamChunk]:
+        yield from changing(request, call)
+
+    one.use(lazily if lazy else changing)
+    assert code_of(lambda: run(one)) == "INVALID_PREPARED_CALL"
+    assert adapter.requests == []
+
+
+def test_middleware_may_hand_on_an_equal_request() -> None:
+    """A copy is fine, and the call keeps its own cancel."""
+    adapter, cancel = Canned(), threading.Event()
+    one = runtime(adapter)
+    one.use(lambda request, call: call(replace(request, context=CallContext())))
+    prepared = one.prepare_call(CallConfig("m", "p"), cancel)
+    list(prepared.stream(LlmRequest.make("m", "hi", provider="p")))
+    assert adapter.requests[0].context.cancel is cancel
+
+
+def test_middleware_cannot_dispatch_twice() -> None:
+    """A retry that nobody counts is refused."""
+    adapter = Canned()
+    one = runtime(adapter)
+
+    def twice(request: LlmRequest, call: Any) -> Iterator[StreamChunk]:
+        list(call(request))
+        yield from call(request)
+
+    one.use(twice)
+    assert code_of(lambda: run(one)) == "INVALID_PREPARED_CALL"
+    assert len(adapter.requests) == 1
+
+
+def test_middleware_added_later_is_not_in_a_prepared_call() -> None:
+    """The chain is that of the moment it was prepared."""
+    one, log = runtime(Canned(STOP)), []  # type: ignore[var-annotated]
+    prepared = one.prepare_call(CallConfig("m", "p"))
+    one.use(labelled("late", log))
+    assert list(prepared.stream(LlmRequest.make("m", "hi", provider="p"))) == [STOP]
+    assert log == []
+
+
+# Real profiles.
+
+
+def test_deepseek_effort_lock_is_refused_before_io() -> None:
+    """A deployment locked to off publishes only off and refuses the others."""
+    from streamcore.runtime import HttpAdapter, HttpSettings
+
+    profile = get_profile("deepseek").locked_to("off")
+    adapter = HttpAdapter(HttpSettings(profile, api_key="k-123456"), None)  # type: ignore[arg-type]
+    one = runtime(adapter, "deepseek")
+    assert one.resolve_model("deepseek", "deepseek-chat").efforts == ("off",)
+    prepared = one.prepare_call(CallConfig("deepseek-chat", "deepseek"))
+    assert prepared.config.reasoning_effort == "off"
+    assert prepared.facts["effort_fields"]["thinking"] == {"type": "disabled"}
+    config = CallConfig("deepseek-chat", "deepseek", reasoning_effort="high")
+    assert code_of(lambda: one.prepare_call(config)) == "UNSUPPORTED_REASONING_EFFORT"
+
+
+def test_prepared_facts_are_frozen() -> None:
+    """What is recorded of a call cannot change afterwards."""
+
+    class Describing(Canned):
+        def describe(self, config: CallConfig) -> Any:
+            return {"options": {"list": [1]}}
+
+    facts = runtime(Describing()).prepare_call(CallConfig("m", "p")).facts
+    with pytest.raises(TypeError):
+        facts["options"]["list"].append(2)
+    assert pickle.loads(pickle.dumps(facts)) == {"options": {"list": [1]}}
+
+
+def test_prepared_call_is_read_only() -> None:
+    """Config, context and retry policy are those it was prepared with, to the end."""
+    policy = RetryPolicy(max_retries=7)
+    prepared = runtime().prepare_call(CallConfig("m", "p"), retry=policy)
+    assert prepared.retry is policy
+    for name in ("config", "adapter_defaults", "model", "context", "retry", "facts"):
+        with pytest.raises(AttributeError):
+            setattr(prepared, name, None)
+
+
+def test_retry_policy_is_the_adapters_where_none_is_given() -> None:
+    """A profile's policy reaches every call prepared for it; without one there is no retry."""
+    adapter = Canned()
+    assert runtime(adapter).prepare_call(CallConfig("m", "p")).retry.max_retries == 0
+    adapter.retry = RetryPolicy(max_retries=3)  # type: ignore[attr-defined]
+    assert runtime(adapter).prepare_call(CallConfig("m", "p")).retry.max_retries == 3
+
+
+@pytest.mark.parametrize("code,raised", [
+    ("TRANSPORT", False), ("TIMEOUT", False), ("SERVER", False), ("ABORTED", False),
+    ("INVALID_REQUEST", True), ("MISSING_CREDENTIAL", True), ("UNSUPPORTED_CONTENT", True),
+])
+def test_failure_before_the_first_pull(code: str, raised: bool) -> None:
+    """What the network did is a finish even so; what is wrong locally is raised."""
+    class Eager:
+        def stream(self, request: LlmRequest) -> Iterator[StreamChunk]:
+            raise LlmError("at once", code)
+
+    prepared = runtime(Eager()).prepare_call(CallConfig("m", "p"))
+    request = LlmRequest(prepared.config, "hi")
+    if raised:
+        assert code_of(lambda: prepared.stream(request)) == code
+        return
+    (finish,) = prepared.stream(request)
+    assert isinstance(finish, Finish) and finish.reason.failure is not None
+    assert finish.reason.failure.code == code
+    assert finish.reason.kind == ("aborted" if code == "ABORTED" else "error")

@@ -1,0 +1,543 @@
+# SPDX-License-Identifier: MIT
+"""Connections between calls: reused when clean, dropped when not, healed when stale.
+
+Plain, TLS and through a proxy; from many threads; over a fork. Rows T18 and C11.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import socket
+import sys
+import threading
+import time
+import warnings
+import zlib
+from contextlib import closing
+from typing import Any, Dict, Iterator, List
+
+import pytest
+import requests
+from proxy import Proxy
+from rawserver import (
+    CA, HEAD, SERVER_FILES, RawServer, answering, limits, outcome, post, read_all, read_request,
+    wait_gone,
+)
+
+from streamcore.loopback import LoopbackServer
+from streamcore.transport import Transport
+from streamcore.transport.watch import Watch
+from streamcore.values.clock import WaitBudget
+from streamcore.values.limits import resolve_limits
+
+
+@pytest.fixture(params=["plain", "tls"])
+def tls(request: Any) -> Any:
+    """What ``LoopbackServer`` takes for plain HTTP and for TLS."""
+    return SERVER_FILES if request.param == "tls" else None
+
+
+@pytest.fixture
+def transport() -> Iterator[Transport]:
+    """A transport that trusts the test certificate."""
+    made = Transport(verify=CA)
+    yield made
+    made.close()
+
+
+def until_done(transport: Transport, url: str) -> bytes:
+    """Read up to the event that ends a message, then finish, as the client does."""
+    answer = post(transport, url)
+    got = b""
+    pieces = answer.pieces()
+    for piece in pieces:
+        got += piece
+        if b"[DONE]" in got:
+            break
+    answer.finish()
+    return got
+
+
+DONE: Dict[str, Any] = {"steps": [{"raw": "hello "}, {"done": True}]}
+
+
+@pytest.mark.parametrize("framing", ["chunked", "content-length"])
+def test_sequential_calls_use_one_connection(
+    transport: Transport, framing: str, tls: Any
+) -> None:
+    """Twenty calls, each left at its proven end: one connection, whole answers."""
+    with LoopbackServer([{**DONE, "framing": framing}], tls=tls) as server:
+        for _ in range(20):
+            assert until_done(transport, server.base_url).startswith(b"hello data: [DONE]")
+        assert server.connection_count == 1
+
+
+@pytest.mark.parametrize("through", ["proxy", "session"])
+def test_connection_is_reused_by_every_way(through: str, tls: Any) -> None:
+    """Through a proxy, and with the caller's own session."""
+    import requests
+
+    with Proxy() as proxy, LoopbackServer([DONE], tls=tls) as server:
+        if through == "proxy":
+            transport = Transport(verify=CA, proxies={"http": proxy.url, "https": proxy.url})
+        else:
+            session = requests.Session()
+            session.verify = CA
+            transport = Transport(session=session)
+        for _ in range(3):
+            until_done(transport, server.base_url)
+        assert server.connection_count == 1
+        transport.close()
+
+
+def test_body_read_to_its_end_gives_the_connection_back(transport: Transport) -> None:
+    """Without ``finish`` too: the end of the framing is proof enough."""
+    with LoopbackServer([{"body": "x"}]) as server:
+        for _ in range(3):
+            assert read_all(post(transport, server.base_url)) == (b"x", None)
+        assert server.connection_count == 1
+
+
+def test_finish_takes_an_end_that_comes_soon_and_drops_one_that_does_not(
+    transport: Transport,
+) -> None:
+    """After the message the body's end is waited for 50 ms, no longer."""
+    soon = {"steps": [{"raw": "[DONE]"}, {"sleep": 0.01}, {"comment": "rest"}]}
+    late = {"steps": [{"raw": "[DONE]"}, {"stall": True}]}
+    with LoopbackServer([soon, late, soon]) as server:
+        until_done(transport, server.base_url)
+        started = time.monotonic()
+        until_done(transport, server.base_url)
+        assert time.monotonic() - started < 1.0
+        assert server.requests[1].wait_peer_left(2.0)
+        until_done(transport, server.base_url)
+        assert [record.connection for record in server.requests] == [0, 0, 1]
+
+
+@pytest.mark.parametrize("answer", [
+    {"steps": [{"raw": "[DONE]"}, {"stall": True}], "framing": "close"},
+    {"steps": [{"raw": "[DONE]"}, {"sleep": 0.02}, {"reset": True}]},
+    {"steps": [{"raw": "[DONE]"}, {"chunk_size_bad": True}]},
+    {"steps": [{"raw": "[DONE]"}, {"repeat": {"times": None, "every": 0.01,
+                                              "steps": [{"comment": "x"}]}}]},
+    {"steps": [{"raw": "[DONE]"}, {"stall": True}], "announce_close": True},
+    {"gzip": "bad", "steps": [{"raw": "[DONE]"}, {"raw": "more"}]},
+], ids=["until close", "reset", "bad chunk", "endless", "announced close", "bad gzip"])
+def test_finish_never_raises_and_drops_what_is_not_clean(
+    transport: Transport, answer: Dict[str, Any]
+) -> None:
+    """Whatever follows the message, the next call has a connection of its own."""
+    with LoopbackServer([answer, {"body": "next"}]) as server:
+        assert b"[DONE]" in until_done(transport, server.base_url)
+        assert read_all(post(transport, server.base_url)) == (b"next", None)
+        assert server.connection_count == 2
+
+
+def test_finish_after_cancel_does_not_raise(transport: Transport) -> None:
+    """The message is whole; only the connection is not kept."""
+    cancel = threading.Event()
+    with LoopbackServer([{"steps": [{"raw": "[DONE]"}, {"stall": True}]}]) as server:
+        answer = post(transport, server.base_url, cancel=cancel)
+        pieces = answer.pieces()
+        next(pieces)
+        cancel.set()
+        answer.finish()
+        answer.finish()
+        assert list(pieces) == []
+        assert server.requests[0].wait_peer_left(2.0)
+
+
+def test_bytes_behind_the_end_never_reach_the_next_answer(transport: Transport) -> None:
+    """A server that sends more than it announced loses its connection."""
+    def serve(sock: socket.socket) -> None:
+        read_request(sock)
+        sock.sendall(HEAD + b"Content-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\n\r\nevil")
+        wait_gone(sock)
+
+    with RawServer(serve) as server:
+        for _ in range(2):
+            assert read_all(post(transport, server.url)) == (b"ok", None)
+        assert server.connections == 2
+
+
+@pytest.mark.parametrize("ending", [
+    {"keep_alive": False}, {"close_idle_after": 0.05}, {"reset_idle_after": 0.05},
+], ids=["closed unsaid", "closed while idle", "reset while idle"])
+def test_stale_connection_is_healed_unseen(
+    transport: Transport, ending: Dict[str, Any], tls: Any
+) -> None:
+    """The server leaves between two calls: the second one does not notice."""
+    with LoopbackServer([{"body": "x", **ending}], tls=tls) as server:
+        for _ in range(3):
+            assert read_all(post(transport, server.base_url)) == (b"x", None)
+            time.sleep(0.12)
+        assert len(server.requests) == 3
+
+
+class Leaving:
+    """Answers the first request of a connection; at the second it leaves without a word."""
+
+    def __init__(self, farewell: bytes = b"", ever: bool = True) -> None:
+        self.requests = 0
+        self._farewell = farewell
+        self._ever = ever
+
+    def __call__(self, sock: socket.socket) -> None:
+        first = True
+        while read_request(sock):
+            self.requests += 1
+            if first and (self._ever or self.requests == 1):
+                sock.sendall(HEAD + b"Content-Length: 2\r\n\r\nok")
+            else:
+                sock.sendall(self._farewell)
+                return
+            first = False
+
+
+def test_connection_that_dies_under_the_request_is_healed_once(transport: Transport) -> None:
+    """Nothing of a response was seen: one fresh connection, though more idle ones are there."""
+    serve = Leaving()
+    with RawServer(serve) as server:
+        together = [post(transport, server.url) for _ in range(3)]
+        for answer in together:
+            assert read_all(answer) == (b"ok", None)
+        assert server.connections == 3
+        assert read_all(post(transport, server.url)) == (b"ok", None)
+        assert server.connections == 4
+
+
+def test_healing_passes_over_connections_other_threads_put_back() -> None:
+    """The fresh try takes no idle connection, whoever left it on top; a full pool closes one."""
+    from streamcore.transport.pools import PoolQueue, active
+
+    class Idle:
+        closed = False
+
+        def close(self) -> None:
+            self.closed = True
+
+    pool, first, second = PoolQueue(1), Idle(), Idle()
+    watch = Watch("x", limits(), None, WaitBudget(None))
+    pool.put(first, block=False)
+    pool.put(second, block=False)
+    assert second.closed and not first.closed
+    with active(watch):
+        assert pool.get(block=False) is first
+        pool.put(first, block=False)
+        watch.fresh = True
+        assert pool.get(block=False) is None and first.closed
+
+
+def test_healing_is_done_once(transport: Transport) -> None:
+    """A server that leaves the fresh connection too gives TRANSPORT."""
+    with RawServer(Leaving(ever=False)) as server:
+        assert read_all(post(transport, server.url)) == (b"ok", None)
+        error, _ = outcome(lambda: post(transport, server.url))
+        assert (error.code, error.failure.phase) == ("TRANSPORT", "headers")
+        assert server.connections == 2
+
+
+def test_response_that_began_is_not_asked_for_again(transport: Transport) -> None:
+    """One byte of a response was seen: the failure is told, the request not sent twice."""
+    serve = Leaving(farewell=b"HTTP/1.1 2")
+    with RawServer(serve) as server:
+        assert read_all(post(transport, server.url)) == (b"ok", None)
+        error, _ = outcome(lambda: post(transport, server.url))
+        assert error.code == "TRANSPORT" and serve.requests == 2
+
+
+@pytest.mark.parametrize("how", ["cancel", "clock"])
+def test_healing_is_not_for_cancel_and_clocks(transport: Transport, how: str) -> None:
+    """A reused connection on which the caller's patience ends is no stale one."""
+    cancel = threading.Event()
+    with LoopbackServer([{"body": "x"}, {"no_answer": True}]) as server:
+        read_all(post(transport, server.base_url))
+        timer = threading.Timer(0.2, cancel.set)
+        if how == "cancel":
+            timer.start()
+        error, _ = outcome(lambda: post(
+            transport, server.base_url, cancel=cancel, limits=limits(first_byte_timeout=0.5)))
+        assert error.code == ("ABORTED" if how == "cancel" else "TIMEOUT")
+        assert len(server.requests) == 2 and server.connection_count == 1
+        timer.cancel()
+
+
+def test_fresh_connection_that_fails_is_not_tried_again(transport: Transport) -> None:
+    """No retry behind the caller's back."""
+    with RawServer(answering(b"")) as server:
+        error, _ = outcome(lambda: post(transport, server.url))
+        assert error.code == "TRANSPORT" and server.connections == 1
+
+
+def test_many_threads_on_one_transport(tls: Any, caplog: pytest.LogCaptureFixture) -> None:
+    """Fifty threads, fifty answers, no cross-talk, and no word about a full pool."""
+    script = [{"when": {"contains": f"call-{n:03}."}, "body": f"answer-{n:03}" * 50}
+              for n in range(50)]
+    transport = Transport(verify=CA, pool_size=5)
+    got: Dict[int, List[Any]] = {n: [] for n in range(50)}
+
+    def call(number: int) -> None:
+        for _ in range(3):
+            body = f"call-{number:03}.".encode()
+            got[number].append(read_all(post(transport, server.base_url, body)))
+
+    with LoopbackServer(script, tls=tls) as server:
+        threads = [threading.Thread(target=call, args=(n,)) for n in range(50)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        transport.close()
+    for number, answers in got.items():
+        assert answers == [(f"answer-{number:03}".encode() * 50, None)] * 3
+    assert not [record for record in caplog.records if record.levelname == "WARNING"]
+
+
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_transport_made_before_a_fork_works_in_both(transport: Transport, tls: Any) -> None:
+    """The child opens its own connection; the parent's stays usable and is not disturbed."""
+    with LoopbackServer([DONE], tls=tls) as server:
+        until_done(transport, server.base_url)
+        held = post(transport, server.base_url)
+        child = os.fork()
+        if child == 0:
+            try:
+                ok = until_done(transport, server.base_url).startswith(b"hello")
+                held.close()
+                transport.close()
+            finally:
+                os._exit(0 if ok else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert read_all(held)[1] is None
+        until_done(transport, server.base_url)
+        assert [record.connection for record in server.requests] == [0, 0, 1, 0]
+
+
+def test_closed_transport_lets_a_running_answer_end(transport: Transport) -> None:
+    """Only the idle connections go; the connection in use is closed after its answer."""
+    with LoopbackServer([{"steps": [{"raw": "a"}, {"sleep": 0.1}, {"raw": "b"}]}]) as server:
+        answer = post(transport, server.base_url)
+        transport.close()
+        assert read_all(answer) == (b"ab", None)
+        assert server.requests[0].wait_peer_left(2.0)
+
+
+def test_half_read_answer_does_not_give_its_connection_back(transport: Transport) -> None:
+    """Closed in the middle: the next call has a connection of its own."""
+    with LoopbackServer([{"steps": [{"raw": "a"}, {"stall": True}]}, {"body": "x"}]) as server:
+        post(transport, server.base_url).close()
+        assert read_all(post(transport, server.base_url)) == (b"x", None)
+        assert server.connection_count == 2
+
+
+def test_signal_handler_may_call_in_the_middle_of_a_call(transport: Transport) -> None:
+    """Two calls nested in one thread keep to their own watches."""
+    with LoopbackServer([{"steps": [{"raw": "a"}, {"sleep": 0.1}, {"raw": "b"}]}]) as server:
+        outer = post(transport, server.base_url)
+        pieces = outer.pieces()
+        first = next(pieces)
+        assert read_all(post(transport, server.base_url)) == (b"ab", None)
+        assert first + b"".join(pieces) == b"ab"
+
+
+def test_environment_that_changes_between_calls_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was merged for an address is remembered only while the environment is the same."""
+    from streamcore.transport.sending import Sender
+
+    sender = Sender(None, {"proxies": None, "verify": None, "cert": None}, True, 1)
+
+    def merged(url: str) -> Any:
+        watch = Watch("h:80", resolve_limits(), None, WaitBudget(None))
+        prepared = sender._remembered(url, {}, watch)
+        return prepared.settings, prepared.target
+
+    for name in ("Http_Proxy", "No_Proxy", "http_proxy", "HTTP_PROXY", "no_proxy", "NO_PROXY",
+                 "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "all_proxy", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    assert not merged("http://h/x")[0]["proxies"].get("http")
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    settings, target = merged("http://h/x")
+    assert settings["proxies"]["http"] == "http://127.0.0.1:9" and "127.0.0.1:9" in target
+    assert merged("http://h/x")[0] is settings  # remembered
+    monkeypatch.setenv("no_proxy", "h")
+    assert not merged("http://h/x")[0]["proxies"].get("http")
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", "/ca.pem")
+    assert merged("http://h/x")[0]["verify"] == "/ca.pem"
+    monkeypatch.delenv("http_proxy")
+    monkeypatch.delenv("no_proxy")
+    for value in ("http://127.0.0.1:8", "http://127.0.0.1:7"):  # urllib reads any case
+        monkeypatch.setenv("Http_Proxy", value)
+        assert merged("http://h/x")[0]["proxies"].get("http") == value
+    monkeypatch.setenv("No_Proxy", "h")
+    assert not merged("http://h/x")[0]["proxies"].get("http")
+
+
+def test_call_like_the_last_one_brings_its_own_body_and_headers() -> None:
+    """What is remembered of a call is nothing of what differs in the next."""
+    said = {"steps": [{"raw": "x"}]}
+    with LoopbackServer([said] * 5) as server, closing(Transport()) as transport:
+        for body, headers in (
+            (b'{"n":1}', {"X-A": "1"}), (b'{"n":22}', {"X-A": "1"}), (b'{"n":22}', {"X-A": "2"}),
+            (b"{}", {"X-B": "\xe9"}), (b'{"n":1}', {"X-A": "1"}),
+        ):
+            answer = transport.open(server.base_url, headers, body, limits=resolve_limits())
+            assert read_all(answer) == (b"x", None)
+            request = server.requests[-1]
+            assert request.body == body
+            assert {k: v for k, v in request.headers.items() if k.startswith("x-")} == {
+                name.lower(): value for name, value in headers.items()}
+        assert server.connection_count == 1
+
+
+class Changing(Dict[str, str]):
+    """Headers that somebody changes in the middle of a call: the next look shows others."""
+
+    def items(self) -> Any:
+        seen = list(super().items())
+        self["Authorization"] = "Bearer second"
+        return seen
+
+
+def test_key_that_changes_under_a_call_goes_out_with_no_other() -> None:
+    """What is remembered was asked with the headers that were seen, and no others."""
+    said = {"steps": [{"raw": "x"}]}
+    with LoopbackServer([said] * 5) as server, closing(Transport()) as transport:
+        changing = Changing(Authorization="Bearer first")
+        for headers in (changing, {"Authorization": "Bearer first"}, changing, changing):
+            wanted = dict.__getitem__(headers, "Authorization")
+            answer = transport.open(server.base_url, headers, b"{}", limits=resolve_limits())
+            assert read_all(answer) == (b"x", None)
+            assert server.requests[-1].headers["authorization"] == wanted
+
+
+def test_headers_keep_their_order_and_their_case() -> None:
+    """Two calls whose headers are equal as dicts are told apart where the wire shows it."""
+    seen: List[bytes] = []
+
+    def serve(sock: socket.socket) -> None:
+        while True:
+            request = read_request(sock)
+            if not request:
+                return
+            seen.append(b"".join(line[:1] for line in request.split(b"\r\n") if b"X-" in line
+                                 or b"x-" in line))
+            sock.sendall(HEAD + b"Content-Length: 1\r\n\r\nx")
+
+    with RawServer(serve) as server, closing(Transport()) as transport:
+        for headers in ({"X-A": "1", "x-b": "2"}, {"x-b": "2", "X-A": "1"}):
+            answer = transport.open(server.url, headers, b"{}", limits=resolve_limits())
+            assert read_all(answer) == (b"x", None)
+    assert seen == [b"Xx", b"xX"]
+
+
+def test_proxies_given_are_those_of_the_time_they_were_given() -> None:
+    """A dict the caller changes later changes nothing: not the way, and not what is secret."""
+    with LoopbackServer([{"steps": [{"raw": "x"}]}] * 3) as server:
+        own: Dict[str, str] = {}
+        with closing(Transport(proxies=own)) as transport:
+            own["http"] = "http://user:hunter2secret@127.0.0.1:1"
+            answer = transport.open(server.base_url, {}, b"{}", limits=resolve_limits())
+            assert read_all(answer) == (b"x", None)
+            assert not any("hunter2" in url for url in transport.carried()[1])
+
+
+def test_closed_transport_remembers_no_headers() -> None:
+    """The key is in them."""
+    with LoopbackServer([{"steps": [{"raw": "x"}]}]) as server:
+        transport = Transport()
+        read_all(transport.open(server.base_url, {"X-Key": "sk-1"}, b"{}", limits=resolve_limits()))
+        sender = transport._made["sender"]
+        assert sender._last is not None and "sk-1" not in repr(sender._last[2])
+        transport.close()
+        assert sender._last is None
+
+
+def test_auth_of_a_callers_session_may_sign_the_body() -> None:
+    """It is asked at every call, and sees what goes out."""
+    class Signing(requests.auth.AuthBase):
+        def __call__(self, request: Any) -> Any:
+            request.headers["X-Signed"] = str(zlib.crc32(request.body))
+            return request
+
+    with LoopbackServer([{"steps": [{"raw": "x"}]}] * 2) as server, requests.Session() as session:
+        session.auth = Signing()
+        with closing(Transport(session=session)) as transport:
+            for body in (b'{"n":1}', b'{"n":2}'):
+                answer = transport.open(server.base_url, {}, body, limits=resolve_limits())
+                assert read_all(answer) == (b"x", None)
+                assert server.requests[-1].headers["x-signed"] == str(zlib.crc32(body))
+
+
+@pytest.mark.parametrize("open_still", [False, True])
+def test_connection_left_in_a_reference_cycle_is_closed_without_a_warning(
+    tls: Any, open_still: bool
+) -> None:
+    """The collector comes to the socket in its own order: who owns it is told before."""
+    class Holder:
+        """Holds everything, itself too."""
+
+    with LoopbackServer([{"steps": [{"raw": "x"}]}], tls=tls) as server:
+        holder: Any = Holder()
+        holder.transport, holder.own = Transport(verify=CA), holder
+        holder.answer = post(holder.transport, server.base_url)
+        holder.answer.holder = holder
+        if not open_still:
+            read_all(holder.answer)
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            del holder
+            gc.collect()
+    assert [str(warning.message) for warning in seen] == []
+
+
+@pytest.mark.parametrize("proxied", [False, True])
+def test_close_ends_idle_connections_of_answers_that_are_kept(proxied: bool) -> None:
+    """Whoever still holds the answer, or its stream, does not hold the connection open."""
+    gone = threading.Event()
+
+    def serve(sock: socket.socket) -> None:
+        read_request(sock)
+        sock.sendall(HEAD + b"Content-Length: 1\r\n\r\nx")
+        wait_gone(sock)
+        gone.set()
+
+    with RawServer(serve) as server:
+        proxies = {"http": f"http://127.0.0.1:{server.port}"} if proxied else None
+        transport = Transport(proxies=proxies)
+        answer = post(transport, "http://127.0.0.1:1/v1" if proxied else server.url)
+        assert read_all(answer) == (b"x", None)
+        assert not gone.wait(0.1)
+        transport.close()
+        assert gone.wait(5)
+        del answer
+
+
+def test_interrupted_pool_queue_goes_on() -> None:
+    """Ctrl-C at any step of keeping or taking a connection leaves nothing locked."""
+    from streamcore.transport.pools import PoolQueue
+
+    for step in range(1, 40):
+        pool, left = PoolQueue(2), step
+
+        def interrupt(*_: Any) -> Any:
+            nonlocal left
+            left -= 1
+            if left == 0:
+                raise KeyboardInterrupt
+            return interrupt
+
+        before = sys.gettrace()
+        sys.settrace(interrupt)
+        try:
+            pool.put(None)
+            pool.get()
+        except KeyboardInterrupt:
+            pass
+        finally:
+            sys.settrace(before)
+        later = threading.Thread(target=lambda: (pool.put(None), pool.get()), daemon=True)
+        later.start()
+        later.join(5)
+        assert not later.is_alive(), step

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: MIT
+"""The grammar checker: it passes what design.md §5 allows and names each rule that is broken."""
+
+from __future__ import annotations
+
+from typing import Any, List
+
+import pytest
+
+from streamcore.values.chunks import (
+    BlockEnd, BlockStart, Finish, FinishReason, ReasoningDelta, TextDelta, ToolCallDelta,
+    UsageChunk,
+)
+from streamcore.values.errors import Failure
+from streamcore.values.grammar import ChunkGrammar, check_grammar
+from streamcore.values.messages import ReasoningBlock, TextBlock, ToolCall
+from streamcore.values.usage import TokenUsage
+
+FAILURE = Failure("SERVER", "why")
+
+
+def end(kind: str, failure: Any = None) -> Finish:
+    return Finish(FinishReason(kind, failure))
+
+
+TEXT = [BlockStart(0, "text"), TextDelta(0, "a"), TextDelta(0, "b")]
+TEXT_END = BlockEnd(0, TextBlock("ab"))
+CALL = [
+    BlockStart(1, "tool-call"), ToolCallDelta(1, "i", "f", ""), ToolCallDelta(1, None, None, "{}"),
+]
+CALL_END = BlockEnd(1, ToolCall("i", "f", "{}"))
+USAGE = UsageChunk(TokenUsage(1, 1))
+
+
+@pytest.mark.parametrize("chunks", [
+    [*TEXT, TEXT_END, end("stop")],
+    [*TEXT, TEXT_END, USAGE, end("stop")],
+    [*TEXT, *CALL, TEXT_END, CALL_END, USAGE, end("tool-calls")],
+    [TEXT[0], CALL[0], TEXT[1], CALL[1], TEXT[2], CALL[2], TEXT_END, CALL_END, end("tool-calls")],
+    [*TEXT, *CALL, TEXT_END, end("max-tokens")],
+    [end("max-tokens")],
+    [*TEXT, *CALL, end("error", FAILURE)],
+    [*TEXT, end("aborted", FAILURE)],
+    [BlockStart(0, "tool-call"), ToolCallDelta(0, None, "f", " "),
+     BlockEnd(0, ToolCall("call_0", "f", "{}")), end("tool-calls")],
+    [BlockStart(0, "reasoning"), ReasoningDelta(0, "h"), BlockEnd(0, ReasoningBlock("h")),
+     end("stop")],
+])
+def test_allowed_stream_passes_unchanged(chunks: List[Any]) -> None:
+    """The checker hands on what it is given."""
+    assert list(check_grammar(iter(chunks))) == chunks
+
+
+@pytest.mark.parametrize("chunks, rule", [
+    ([], "no finish"),
+    ([*TEXT, TEXT_END], "no finish"),
+    ([*TEXT, TEXT_END, end("stop"), end("stop")], "after the finish"),
+    ([end("max-tokens"), TEXT[0]], "after the finish"),
+    ([*TEXT, TEXT_END, USAGE, USAGE, end("stop")], "second usage"),
+    ([*TEXT, USAGE, TEXT_END, end("stop")], "block-end after usage"),
+    ([TEXT[1]], "never opened"),
+    ([TEXT_END], "never opened"),
+    ([BlockStart(1, "text")], "out of order"),
+    ([TEXT[0], BlockStart(0, "tool-call")], "out of order"),
+    ([TEXT[0], BlockStart(1, "text")], "second text"),
+    ([BlockStart(0, "reasoning"), BlockStart(1, "reasoning")], "second reasoning"),
+    ([BlockStart(0, "picture")], "no block type"),
+    ([TEXT[0], ReasoningDelta(0, "a")], "in a text block"),
+    ([TEXT[0], ToolCallDelta(0, "i", "f", "")], "in a text block"),
+    ([TEXT[0], TextDelta(0, "")], "empty text-delta"),
+    ([TEXT[0], BlockEnd(0, TextBlock(""))], "empty text block"),
+    ([*TEXT, BlockEnd(0, TextBlock("a"))], "unlike the deltas"),
+    ([*TEXT, BlockEnd(0, ReasoningBlock("ab"))], "ends as reasoning"),
+    ([*TEXT, TEXT_END, TEXT_END], "out of order"),
+    ([*TEXT, TEXT_END, TextDelta(0, "c")], "after the end began"),
+    ([*TEXT, TEXT_END, CALL[0]], "after the end began"),
+    ([*TEXT, *CALL, CALL_END, TEXT_END], "out of order"),
+    ([*TEXT, *CALL, ToolCallDelta(1, "j", None, "")], "id told twice"),
+    ([*TEXT, *CALL, ToolCallDelta(1, None, "g", "")], "name told twice"),
+    ([*TEXT, *CALL, TEXT_END, BlockEnd(1, ToolCall("j", "f", "{}"))], "told"),
+    ([*TEXT, *CALL, TEXT_END, BlockEnd(1, ToolCall("i", "g", "{}"))], "told"),
+    ([*TEXT, *CALL, TEXT_END, BlockEnd(1, ToolCall("i", "f", "{ }"))], "arguments unlike"),
+    ([*TEXT, CALL[0], TEXT_END, BlockEnd(1, ToolCall("", "", "{}"))], "without id or name"),
+    ([*TEXT, end("stop")], "open at the finish"),
+    ([*TEXT, *CALL, TEXT_END, end("tool-calls")], "open at the finish"),
+    ([*TEXT, end("max-tokens")], "open at the finish"),
+    ([*TEXT, *CALL, TEXT_END, CALL_END, end("max-tokens")], "kept under max-tokens"),
+    ([*TEXT, *CALL, TEXT_END, CALL_END, end("stop")], "stop with calls"),
+    ([*TEXT, TEXT_END, end("tool-calls")], "without a call"),
+    ([*TEXT, end("error")], "without its failure"),
+    (["text"], "no chunk"),
+])
+def test_broken_rule_is_named(chunks: List[Any], rule: str) -> None:
+    """Each break is an AssertionError that says which rule."""
+    with pytest.raises(AssertionError, match=rule):
+        list(check_grammar(chunks))
+
+
+def test_machine_and_iterator_check_alike() -> None:
+    """``push`` and ``finish`` are what ``check_grammar`` wraps."""
+    grammar = ChunkGrammar()
+    for chunk in [*TEXT, TEXT_END, end("stop")]:
+        grammar.push(chunk)
+    grammar.finish()

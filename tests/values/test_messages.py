@@ -1,0 +1,429 @@
+# SPDX-License-Identifier: MIT
+"""messages: frozen values, and OpenAI-style dicts that come back as they went in."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import json
+import pickle
+import random
+from typing import Any, Dict, List
+
+import pytest
+
+from streamcore.values.frozen import FrozenDict, FrozenList, freeze
+from streamcore.values.messages import (
+    REASONING_FIELDS,
+    AssistantMessage,
+    Block,
+    ImageBlock,
+    Message,
+    OpaqueBlock,
+    ReasoningBlock,
+    TextBlock,
+    ToolCall,
+    ToolResult,
+    block_from_dict,
+    parse_arguments,
+)
+from streamcore.values.usage import TokenUsage
+
+CALL = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": '{"a":1}'}}
+IMAGE = {"type": "image_url", "image_url": {"url": "https://h/i.png"}}
+
+DICTS: List[Dict[str, Any]] = [
+    {"role": "user", "content": "hi"},
+    {"role": "user", "content": ""},
+    {"role": "user", "content": None},
+    {"role": "user"},
+    {"role": "user", "content": []},
+    {"role": "user", "content": "hi", "name": "ann"},
+    {"role": "user", "content": "hi", "name": ""},
+    {"role": "user", "content": "hi", "name": None},
+    {"role": "user", "content": "hi", "name": 5},
+    {"role": "system", "content": [{"type": "text", "text": "one"}, {"type": "text", "text": ""}]},
+    {"role": "developer", "content": "d"},
+    {"role": "function", "name": "f", "content": "legacy result"},
+    {"role": "user", "content": [{"type": "text", "text": "hi", "cache_control": {"t": [1]}}]},
+    {"role": "user", "content": [{"type": "text", "text": None}]},
+    {"role": "user", "content": [{"type": "text"}]},
+    {"role": "user", "content": [{"text": "no type"}]},
+    {"role": "user", "content": [{}]},
+    {"role": "user", "content": [IMAGE, {"type": "text", "text": "what"}]},
+    {"role": "user", "content": [{**IMAGE, "cache_control": {}}]},
+    {"role": "user", "content": [{**IMAGE, "image_url": {"url": "u", "detail": "low"}}]},
+    {"role": "user", "content": [{**IMAGE, "image_url": {"url": "u", "detail": None}}]},
+    {"role": "user", "content": [{**IMAGE, "image_url": {"url": "u", "x": 1}}]},
+    {"role": "user", "content": [{"type": "image_url", "image_url": "u"}]},
+    {"role": "user", "content": [{"type": "image_url"}]},
+    {"role": "user", "content": [{"type": "input_audio", "input_audio": {"data": "AA"}}]},
+    {"role": "user", "content": [{"type": ["odd"], "deep": [{"a": [{"b": None}]}]}]},
+    {"role": "user", "content": [{"type": "tool_result", "tool_call_id": "c1", "content": "ok"}]},
+    {
+        "role": "user",
+        "content": [
+            {"type": "tool_result", "tool_call_id": "c", "content": [IMAGE], "is_error": True},
+            {"type": "tool_result", "tool_call_id": "d", "content": "", "is_error": False},
+            {"type": "tool_result", "tool_call_id": "e", "content": [], "is_error": "yes"},
+            {"type": "tool_result", "tool_call_id": "f", "content": "x", "cache_control": {}},
+            {"type": "tool_result", "tool_use_id": "another house's name"},
+            {"type": "text", "text": "go on"},
+        ],
+    },
+    {"role": "assistant", "content": "hi"},
+    {"role": "assistant", "content": None, "refusal": "I can't"},
+    {"role": "assistant", "content": [{"type": "refusal", "refusal": "no"}]},
+    {
+        "role": "assistant", "content": "hi", "refusal": None, "annotations": [], "audio": None,
+        "function_call": None, "tool_calls": None,
+    },
+    {"role": "assistant", "content": "", "tool_calls": []},
+    {"role": "assistant", "content": None, "tool_calls": [CALL]},
+    {"role": "assistant", "content": "", "tool_calls": [CALL]},
+    {"role": "assistant", "tool_calls": [CALL, {**CALL, "id": "c2"}]},
+    {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": "{}"}},
+    {"role": "assistant", "tool_calls": [{**CALL, "index": 0}]},
+    {"role": "assistant", "tool_calls": [{**CALL, "extra_content": {"google": {"s": "AAA"}}}]},
+    {
+        "role": "assistant",
+        "tool_calls": [
+            {"id": "c", "type": "odd", "function": {"name": "f", "arguments": "", "parsed": None}},
+            {"id": "", "type": None, "function": {"name": "", "arguments": "not json"}},
+        ],
+    },
+    {"role": "assistant", "content": "a", "reasoning_content": "r"},
+    {"role": "assistant", "content": "a", "reasoning": "r"},
+    {"role": "assistant", "content": "a", "reasoning_text": "r"},
+    {"role": "assistant", "content": "a", "reasoning_content": "r", "reasoning": "s"},
+    {"role": "assistant", "content": "a", "reasoning_content": "", "reasoning": None},
+    {"role": "assistant", "content": "a", "reasoning_content": None},
+    {"role": "assistant", "content": "a", "reasoning": {"odd": 1}},
+    {"role": "assistant", "reasoning_details": [{"type": "reasoning.encrypted", "data": "AA"}]},
+    {"role": "assistant"},
+    {"role": "tool", "tool_call_id": "c1", "content": "out"},
+    {"role": "tool", "tool_call_id": "c1", "content": ""},
+    {"role": "tool", "tool_call_id": "c1", "content": None},
+    {"role": "tool", "tool_call_id": "c1"},
+    {"role": "tool", "tool_call_id": "c1", "content": []},
+    {"role": "tool", "tool_call_id": "c1", "content": [{"type": "text", "text": "x"}, IMAGE]},
+    {"role": "tool", "tool_call_id": "c1", "content": "x", "name": "f", "is_error": True},
+    {"role": "tool", "tool_call_id": "", "content": "x", "reasoning": "odd", "tool_calls": [1]},
+    {"role": "critic", "content": "unknown roles pass", "mood": {"deep": [1, {"a": "b"}]}},
+    {"role": "user", "content": "lone \ud83d half"},
+]
+
+
+@pytest.mark.parametrize("data", DICTS, ids=lambda data: ascii(json.dumps(data))[:60])
+def test_message_dict_round_trip(data: Dict[str, Any]) -> None:
+    """A dict read and written again is the same dict, and the given one is untouched."""
+    before = copy.deepcopy(data)
+    message = Message.from_dict(data)
+    assert message.to_dict() == before
+    assert data == before
+    assert Message.from_dict(message.to_dict()) == message
+
+
+@pytest.mark.parametrize("data", DICTS, ids=lambda data: ascii(json.dumps(data))[:60])
+def test_message_is_a_value(data: Dict[str, Any]) -> None:
+    """A message hashes, copies and pickles like any value, and writes the same dict after."""
+    message = Message.from_dict(data)
+    for twin in (copy.copy(message), copy.deepcopy(message), pickle.loads(pickle.dumps(message))):
+        assert twin == message and hash(twin) == hash(message)
+        assert twin.to_dict() == data
+
+
+@pytest.mark.parametrize("data", DICTS, ids=lambda data: ascii(json.dumps(data))[:60])
+def test_block_dict_round_trip(data: Dict[str, Any]) -> None:
+    """Every block's log dict is JSON, and reads back as the block."""
+    for block in Message.from_dict(data).content:
+        assert block_from_dict(json.loads(json.dumps(block.to_dict()))) == block
+
+
+def random_message(rng: random.Random) -> Dict[str, Any]:
+    """Make a message dict of odd but legal pieces."""
+
+    def odd(depth: int = 0) -> Any:
+        kinds = [None, True, 0, -1.5, "", "text", "é\u2028", [], {}]
+        if depth < 3:
+            kinds += [[odd(depth + 1)], {"k": odd(depth + 1), "type": odd(depth + 1)}]
+        return rng.choice(kinds)
+
+    def part() -> Dict[str, Any]:
+        kind = rng.choice(["text", "image_url", "thinking", "tool_result", None])
+        made: Dict[str, Any] = {} if kind is None else {"type": kind}
+        if rng.random() < 0.8:
+            made["text"] = odd()
+        if rng.random() < 0.5:
+            made["image_url"] = rng.choice(["u", {"url": "u", "detail": odd()}, {"url": odd()}])
+        if rng.random() < 0.5:
+            made["cache_control"] = odd()
+        if kind == "tool_result":
+            made.update(tool_call_id="c", content=rng.choice(["", "x", [], [{"type": "text"}]]))
+            if rng.random() < 0.5:
+                made["is_error"] = odd()
+        return made
+
+    def call() -> Dict[str, Any]:
+        function = {"name": rng.choice(["", "f"]), "arguments": rng.choice(["", "{}", "x"])}
+        made: Dict[str, Any] = {"id": rng.choice(["", "c"]), "type": odd(), "function": function}
+        if made["type"] in (None, "") and rng.random() < 0.5:
+            made["type"] = "function"
+        if rng.random() < 0.5:
+            made["extra_content"] = odd()
+            function["strict"] = odd()
+        return made
+
+    data: Dict[str, Any] = {"role": rng.choice(["user", "assistant", "tool", "system", "x"])}
+    if data["role"] == "tool":
+        data["tool_call_id"] = rng.choice(["", "c"])
+    if rng.random() < 0.9:
+        parts = [part() for _ in range(rng.randrange(4))]
+        data["content"] = rng.choice([None, "", "text", parts, parts])
+    if rng.random() < 0.4 and data["role"] != "tool":
+        data["tool_calls"] = rng.choice([None, [], [call() for _ in range(rng.randrange(3))]])
+    for name in (*REASONING_FIELDS, "name", "refusal", "function_call", "is_error", "x"):
+        if rng.random() < 0.2:
+            data[name] = odd()
+    return data
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_message_dict_round_trip_random(seed: int) -> None:
+    """Seeded random dicts come back as they went in."""
+    rng = random.Random(seed)
+    for _ in range(150):
+        data = random_message(rng)
+        assert Message.from_dict(data).to_dict() == data, f"seed {seed}"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        None, "hi", 5, ["role", "user"], b"x", {}, {"role": None}, {"role": ""}, {"role": 5},
+        {"role": "user", "content": 5}, {"role": "user", "content": {"type": "text"}},
+        {"role": "user", "content": ["text"]}, {"role": "user", "content": [None]},
+        {"role": "user", "content": b"x"},
+        {"role": "tool", "content": "x"}, {"role": "tool", "tool_call_id": None, "content": "x"},
+        {"role": "tool", "tool_call_id": 5}, {"role": "tool", "tool_call_id": "c", "content": 5},
+        {"role": "assistant", "tool_calls": "f"}, {"role": "assistant", "tool_calls": {"id": "c"}},
+        {"role": "assistant", "tool_calls": [None]}, {"role": "assistant", "tool_calls": ["f"]},
+        {"role": "assistant", "tool_calls": [{"id": "c"}]},
+        {"role": "assistant", "tool_calls": [{"id": "c", "function": "f"}]},
+        {"role": "assistant", "tool_calls": [{"id": None, "function": {"name": "f"}}]},
+        {"role": "assistant", "tool_calls": [{"id": "c", "function": {"arguments": "{}"}}]},
+        {
+            "role": "assistant",
+            "tool_calls": [{"id": "c", "function": {"name": "f", "arguments": {}}}],
+        },
+        {
+            "role": "user",
+            "content": [{"type": "tool_result", "tool_call_id": "c", "content": None}],
+        },
+    ],
+    ids=ascii,
+)
+def test_message_from_dict_wrong_shape(data: Any) -> None:
+    """A shape no provider would read is a TypeError or ValueError, nothing else."""
+    with pytest.raises((TypeError, ValueError)):
+        Message.from_dict(data)
+
+
+def test_tool_call_from_dict_without_type_and_arguments() -> None:
+    """What every provider needs in a call is written even when the dict left it out."""
+    bare = {"id": "c", "function": {"name": "f"}}
+    message = Message.from_dict({"role": "assistant", "tool_calls": [bare]})
+    assert message.to_dict()["tool_calls"] == [
+        {"id": "c", "type": "function", "function": {"name": "f", "arguments": ""}}
+    ]
+
+
+def test_message_from_dict_takes_blocks_and_mappings() -> None:
+    """Parts and calls already made are taken as they are, and any mapping is a dict."""
+    data = FrozenDict(role="assistant", content=[TextBlock("a")], tool_calls=(ToolCall("c", "f"),))
+    message = Message.from_dict(data)
+    assert message.content == (TextBlock("a"), ToolCall("c", "f"))
+
+
+def test_message_frozen_when_made() -> None:
+    """Neither the message nor anything in it changes with the dict it was read from."""
+    data: Dict[str, Any] = {
+        "role": "user", "content": [{"type": "odd", "x": [1]}], "meta": {"a": [1]},
+    }
+    message = Message.from_dict(data)
+    data["content"][0]["x"].append(2)
+    data["meta"]["a"].append(2)
+    assert message.to_dict()["content"] == [{"type": "odd", "x": [1]}]
+    assert message.to_dict()["meta"] == {"a": [1]}
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        message.role = "x"  # type: ignore[misc]
+    with pytest.raises(TypeError):
+        message.extras["meta"]["a"].append(3)  # type: ignore[index]
+    with pytest.raises(TypeError):
+        message.extras["meta"] = 1  # type: ignore[index]
+
+
+def test_message_to_dict_is_a_copy() -> None:
+    """The dict handed out is plain and the caller's to change."""
+    data = {"role": "user", "content": [{"type": "odd", "x": [1]}], "meta": {"a": [1]}}
+    message = Message.from_dict(data)
+    shown = message.to_dict()
+    shown["content"][0]["x"].append(2)
+    shown["meta"]["a"].append(2)
+    shown["role"] = "x"
+    assert message.to_dict() == data
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        TextBlock("a", {"x": [1]}),  # type: ignore[arg-type]
+        ReasoningBlock("r", "reasoning", {"signature": "s"}),  # type: ignore[arg-type]
+        ToolCall("c", "f", "{}", {"extra_content": {"a": [1]}}),  # type: ignore[arg-type]
+        ToolResult("c", [{"type": "text", "text": "x"}], True),  # type: ignore[arg-type]
+        ImageBlock("data:image/png;base64,AA", "low"),
+        OpaqueBlock({"type": "odd", "x": [1]}),  # type: ignore[arg-type]
+    ],
+    ids=lambda block: block.type,
+)
+def test_block_is_a_frozen_value(block: Block) -> None:
+    """A block freezes what it was given, hashes, pickles, and refuses a new field value."""
+    assert pickle.loads(pickle.dumps(block)) == block == copy.deepcopy(block)
+    assert hash(pickle.loads(pickle.dumps(block))) == hash(block)
+    assert block_from_dict(json.loads(json.dumps(block.to_dict()))) == block
+    for field in dataclasses.fields(block):  # type: ignore[arg-type]
+        value = getattr(block, field.name)
+        assert isinstance(value, (str, bool, type(None), FrozenDict, FrozenList))
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(block, field.name, value)
+
+
+@pytest.mark.parametrize(
+    "data", [{}, {"type": "x"}, {"type": "text"}, {"type": "text", "text": "a", "more": 1}]
+)
+def test_block_from_dict_wrong(data: Dict[str, Any]) -> None:
+    """An unknown type is a ValueError, a missing or unknown field a TypeError."""
+    with pytest.raises((ValueError, TypeError)):
+        block_from_dict(data)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Message(""), lambda: Message(None), lambda: Message("user", None),
+        lambda: Message("user", ("text",)), lambda: Message("user", ({"type": "text"},)),
+    ],
+)
+def test_message_made_of_wrong_things(make: Any) -> None:
+    """A message without a role, or of something other than blocks, is a TypeError."""
+    with pytest.raises(TypeError):
+        make()
+
+
+def test_message_views() -> None:
+    """The views show text, reasoning, calls and results apart, each in order."""
+    one, two = ToolCall("a", "f"), ToolCall("b", "g")
+    result = ToolResult("x", "out")
+    first, last = (ReasoningBlock("r"), TextBlock("t")), (ReasoningBlock("s"), result)
+    message = Message("assistant", (*first, one, TextBlock("u"), two, *last))
+    assert (message.text, message.reasoning) == ("tu", "rs")
+    assert message.tool_calls == (one, two)
+    assert message.tool_results == (result,)
+    assert Message("user", "hi").content == (TextBlock("hi"),)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "text, value",
+    [
+        ("", {}), (" \n", {}), ("null", {}), (" null ", {}), ("{}", {}), ('{"a":[1]}', {"a": [1]}),
+        ("[1]", [1]), ("5", 5), ('"{}"', "{}"), ("false", False),
+        ('{"a":"\\ud83d\\ude00\\ud83d"}', {"a": "😀\ufffd"}),
+    ],
+)
+def test_tool_call_parsed(text: str, value: Any) -> None:
+    """Arguments parse as they stand; empty, blank and null read as no arguments."""
+    call = ToolCall("c", "f", text)
+    assert call.parsed() == value == parse_arguments(text)
+    assert call.arguments == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{", '{"a":1,}', "{'a':1}", '{"a":NaN}', '{"a":1,"a":2}', '{"a":1}}</s', "{}{}",
+        "[" * 900 + "]" * 900,
+    ],
+)
+def test_tool_call_parsed_refuses(text: str) -> None:
+    """Arguments that are not one strict document are a ValueError, on every Python."""
+    with pytest.raises(ValueError):
+        ToolCall("c", "f", text).parsed()
+
+
+def answer(**fields: Any) -> AssistantMessage:
+    """Make an answer with every kind of block in it."""
+    content = (
+        ReasoningBlock("r", "reasoning"),
+        TextBlock("t"),
+        ToolCall("c", "f", '{"a":1}', freeze({"extra_content": {"s": "AA"}})),
+    )
+    return AssistantMessage(content=content, **fields)
+
+
+def test_assistant_message_to_dict() -> None:
+    """An answer's dict is the OpenAI-style one, opaque extras included; facts about it are not."""
+    message = answer(
+        extras={"reasoning_opaque": "XX"}, finish="tool-calls", usage=TokenUsage(1, 2),
+        model="m-1", response_id="r-1", provider="p",
+    )
+    shown = message.to_dict()
+    assert shown == {
+        "role": "assistant",
+        "content": "t",
+        "reasoning": "r",
+        "tool_calls": [
+            {
+                "id": "c", "type": "function", "function": {"name": "f", "arguments": '{"a":1}'},
+                "extra_content": {"s": "AA"},
+            }
+        ],
+        "reasoning_opaque": "XX",
+    }
+    json.dumps(shown)
+    again = Message.from_dict(shown)
+    assert (again.content, again.extras) == (message.content, message.extras)
+
+
+def test_assistant_message_to_dict_without_text() -> None:
+    """An answer of calls alone has no content key."""
+    shown = AssistantMessage(content=(ToolCall("c", "f"),)).to_dict()
+    assert sorted(shown) == ["role", "tool_calls"]
+
+
+def test_assistant_message_to_dict_keeps_reasoning_extras() -> None:
+    """What belongs to the reasoning is written beside it."""
+    block = ReasoningBlock("r", extras=FrozenDict(signature="S"))
+    shown = AssistantMessage(content=(block, TextBlock("t"))).to_dict()
+    assert shown == {
+        "role": "assistant", "content": "t", "reasoning_content": "r", "signature": "S",
+    }
+
+
+def test_assistant_message_to_dict_joins_reasoning() -> None:
+    """Reasoning in several blocks goes back under its field in one piece."""
+    blocks = (ReasoningBlock("r", "reasoning"), TextBlock("t"), ReasoningBlock("s", "reasoning"))
+    shown = AssistantMessage(content=blocks).to_dict()
+    assert shown == {"role": "assistant", "content": "t", "reasoning": "rs"}
+
+
+def test_assistant_message_is_a_value() -> None:
+    """An answer compares by all it says, hashes and pickles."""
+    fields = dict(finish="stop", usage=TokenUsage(1, 2), model="m", provider="p")
+    message = answer(**fields)
+    assert message == answer(**fields) != answer(finish="stop")
+    assert pickle.loads(pickle.dumps(message)) == message
+    assert hash(pickle.loads(pickle.dumps(message))) == hash(message)
+    assert (message.role, message.text, message.reasoning) == ("assistant", "t", "r")
+    assert message.tool_calls[0].parsed() == {"a": 1}
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        message.finish = "stop"  # type: ignore[misc]

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: MIT
+"""Token counts: what is unknown stays unknown."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import pytest
+
+from streamcore.values.usage import TokenUsage
+
+
+def test_usage_starts_unknown():
+    """No count is invented: each is None, also the billed sum."""
+    usage = TokenUsage()
+    assert usage.to_dict() == {}
+    assert usage.billed_input_tokens is None
+
+
+@pytest.mark.parametrize(
+    "usage, billed",
+    [
+        (TokenUsage(input_tokens=5), 5),
+        (TokenUsage(5, 9, 3, 2), 10),
+        (TokenUsage(cache_read_tokens=3), 3),
+        (TokenUsage(0, 0, 0, 0), 0),
+        (TokenUsage(output_tokens=4, reasoning_tokens=2), None),
+    ],
+)
+def test_usage_billed_input(usage, billed):
+    """Billed input is the sum of the input counts that are known."""
+    assert usage.billed_input_tokens == billed
+
+
+@pytest.mark.parametrize(
+    "mine, theirs, total",
+    [
+        (TokenUsage(1, 2), TokenUsage(3, 4), TokenUsage(4, 6)),
+        (TokenUsage(1), TokenUsage(output_tokens=2), TokenUsage(1, 2)),
+        (TokenUsage(), TokenUsage(), TokenUsage()),
+        (TokenUsage(0), TokenUsage(), TokenUsage(0)),
+        (TokenUsage(), TokenUsage(0), TokenUsage(0)),
+        (TokenUsage(1, 2, 3, 4, 5), TokenUsage(1, 2, 3, 4, 5), TokenUsage(2, 4, 6, 8, 10)),
+    ],
+)
+def test_usage_sum(mine, theirs, total):
+    """A sum keeps what one side knows; unknown on both sides stays unknown."""
+    assert mine + theirs == total == theirs + mine
+
+
+@pytest.mark.parametrize("other", [5, None, "x", {"input_tokens": 1}])
+def test_usage_sum_wrong_type(other):
+    """A usage adds to a usage only."""
+    with pytest.raises(TypeError):
+        TokenUsage(1) + other
+
+
+def test_usage_dict_round_trip():
+    """to_dict writes known counts, zero included; from_dict passes unknown names over."""
+    usage = TokenUsage(0, 7, reasoning_tokens=3)
+    assert usage.to_dict() == {"input_tokens": 0, "output_tokens": 7, "reasoning_tokens": 3}
+    assert TokenUsage.from_dict({**usage.to_dict(), "later": 1}) == usage
+
+
+def test_usage_is_a_frozen_value():
+    """A usage cannot be changed, can be hashed, copied and pickled."""
+    usage = TokenUsage(1, 2)
+    with pytest.raises(AttributeError):
+        usage.input_tokens = 3
+    assert {usage: 1}[TokenUsage(1, 2)] == 1
+    assert copy.deepcopy(usage) == pickle.loads(pickle.dumps(usage)) == usage

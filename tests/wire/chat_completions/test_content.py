@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: MIT
+"""Text as providers cut and wrap it: growing text, lists of parts, opaque details."""
+
+from __future__ import annotations
+
+import random
+import time
+from typing import Any, List
+
+import pytest
+
+from streamcore.values.errors import LlmError
+from streamcore.wire.dialects.chat_completions.content import (
+    GrowingText, OpaqueDetails, read_content, read_details,
+)
+
+
+def mended(text: str) -> str:
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def grown(*deltas: str) -> List[str]:
+    counts: List[str] = []
+    text = GrowingText(0, counts.append)
+    shown = [text.add(delta) for delta in deltas] + [text.finish()]
+    assert "".join(shown) == text.joined()
+    alone = text.joined().count("\ufffd") - "".join(deltas).count("\ufffd")
+    assert counts == ["surrogate_half_alone"] * alone
+    return shown
+
+
+def details(items: Any, opaque: OpaqueDetails) -> List[str]:
+    counts: List[str] = []
+    texts = read_details(items, opaque, counts.append)
+    odd = [item for item in items if not isinstance(item, (dict, type(None)))]
+    assert counts == ["reasoning_details_odd"] * len(odd)
+    return texts
+
+
+@pytest.mark.parametrize("deltas, shown", [
+    (["a", "b"], ["a", "b", ""]),
+    (["😀"], ["😀", ""]),
+    (["a\ud83d", "\ude00b"], ["a", "😀b", ""]),
+    (["\ud83d", "\ude00"], ["", "😀", ""]),
+    (["\ud83d"], ["", "\ufffd"]),
+    (["\ud83d", "a"], ["", "\ufffda", ""]),
+    (["\ud83d", "\ud83d", "\ude00"], ["", "\ufffd", "😀", ""]),
+    (["\ude00", "a"], ["\ufffd", "a", ""]),
+    (["a\ud83d\ude00b"], ["a😀b", ""]),
+    (["a\ud83db"], ["a\ufffdb", ""]),
+    (["\ude00\ude00\ufffd\ud83d\ud83d", "\ufffd"], ["\ufffd" * 4, "\ufffd" * 2, ""]),
+])
+def test_half_characters_wait_for_their_other_half(deltas: List[str], shown: List[str]) -> None:
+    """They are joined before anything is shown; one that stays alone is counted, as U+FFFD."""
+    assert grown(*deltas) == shown
+
+
+def test_any_cut_of_any_text_shows_the_same() -> None:
+    """Thousands of texts of halves and wholes, in every number of deltas."""
+    for seed in range(3000):
+        chance = random.Random(seed)
+        text = "".join(chance.choice("ab\ud83d\ude00é日😀\udbff\udc00\ufffd") for _ in range(8))
+        marks = sorted(chance.randint(0, len(text)) for _ in range(3))
+        deltas = [text[a:b] for a, b in zip([0, *marks], [*marks, len(text)]) if text[a:b]]
+        assert "".join(grown(*deltas)) == mended(text), (seed, deltas)
+
+
+def test_text_that_is_not_kept_is_still_mended() -> None:
+    """A call's arguments are kept elsewhere."""
+    text = GrowingText(3, lambda _: None, keep=False)
+    assert [text.add("\ud83d"), text.add("\ude00"), text.joined(), text.index] == ["", "😀", "", 3]
+
+
+@pytest.mark.parametrize("parts, expected", [
+    ([{"type": "text", "text": "a"}], [("text", "a")]),
+    ([{"type": "output_text", "text": "a"}, {"text": "b"}, "c"],
+     [("text", "a"), ("text", "b"), ("text", "c")]),
+    ([{"type": "text", "text": {"text": "a"}}], [("text", "a")]),
+    ([{"type": "text", "text": ""}, {"type": "text"}, {"type": "text", "text": None}], []),
+    ([None, ""], []),
+    ([{"type": "thinking", "thinking": "h"}], [("reasoning", "h")]),
+    ([{"type": "thinking", "thinking": [{"type": "text", "text": "h"}, "m"]}],
+     [("reasoning", "hm")]),
+    ([{"type": "reasoning", "text": "h"}], [("reasoning", "h")]),
+    ([{"type": "reasoning", "summary": [{"text": "h"}]}], [("reasoning", "h")]),
+    ([{"type": "thinking", "closed": True}], []),
+    ([{"type": "image_url", "image_url": {}}, {"type": 5}, {}], [("unknown", "")] * 3),
+])
+def test_parts_are_read_by_their_kind(parts: List[Any], expected: Any) -> None:
+    """Text and reasoning are told apart, unknown kinds only counted."""
+    assert list(read_content(parts)) == expected
+
+
+@pytest.mark.parametrize("parts", [
+    [5], [True], [["text"]], [{"type": "text", "text": 5}], [{"type": "thinking", "thinking": [5]}],
+])
+def test_part_of_a_wrong_shape_is_malformed(parts: List[Any]) -> None:
+    """Never str() of a list."""
+    with pytest.raises(LlmError) as caught:
+        list(read_content(parts))
+    assert caught.value.code == "MALFORMED_RESPONSE"
+
+
+def test_details_give_their_texts_and_stay_as_they_are() -> None:
+    """Readable texts out, every item kept for the way back, fragments of one item joined."""
+    opaque = OpaqueDetails()
+    assert details([{"type": "reasoning.text", "text": "a", "index": 0}], opaque) == ["a"]
+    assert details(
+        [{"type": "reasoning.text", "text": "b", "index": 0, "signature": "s"}], opaque) == ["b"]
+    assert details([{"type": "reasoning.encrypted", "data": "x", "index": 0}], opaque) == []
+    assert details(
+        [{"type": "reasoning.summary", "summary": "c", "index": 1}, 5, None], opaque) == ["c"]
+    opaque.keep("reasoning_opaque", "o")
+    assert opaque.extras() == {"reasoning_opaque": "o", "reasoning_details": [
+        {"type": "reasoning.text", "text": "ab", "index": 0, "signature": "s"},
+        {"type": "reasoning.encrypted", "data": "x", "index": 0},
+        {"type": "reasoning.summary", "summary": "c", "index": 1},
+    ]}
+
+
+def test_details_of_other_shapes_go_back_as_they_came() -> None:
+    """A summary in parts is no text to show, and its provider wants it back."""
+    opaque = OpaqueDetails()
+    parts = [{"type": "summary_text", "text": "s"}]
+    assert details([{"type": "reasoning.summary", "summary": parts, "index": 0}], opaque) == []
+    assert details([{"type": "t", "text": None, "index": 1}], opaque) == []
+    assert opaque.extras() == {"reasoning_details": [
+        {"type": "reasoning.summary", "summary": parts, "index": 0}, {"type": "t", "index": 1}]}
+
+
+def test_details_without_anything_are_none() -> None:
+    """And what is no list is malformed."""
+    assert OpaqueDetails().extras() is None
+    with pytest.raises(LlmError):
+        read_details({"text": "a"}, OpaqueDetails(), lambda _: None)
+
+
+def test_details_hold_no_half_characters() -> None:
+    """Halves are joined over fragments; a lone one is replaced, in keys too."""
+    opaque = OpaqueDetails()
+    details([{"type": "t", "text": "\ud83d"}], opaque)
+    details([{"type": "t", "text": "\ude00"}, {"\ud83d": "\ud83d"}], opaque)
+    assert opaque.extras() == {"reasoning_details": [
+        {"type": "t", "text": "😀"}, {"\ufffd": "\ufffd"}]}
+
+
+def test_many_fragments_of_details_are_linear() -> None:
+    """100 000 fragments of one item."""
+    opaque = OpaqueDetails()
+    start = time.perf_counter()
+    for _ in range(100_000):
+        details([{"type": "reasoning.text", "text": "abcdefgh", "index": 0}], opaque)
+    extras: Any = opaque.extras()
+    assert len(extras["reasoning_details"][0]["text"]) == 800_000
+    assert time.perf_counter() - start < 10
+
+
+def test_signature_alone_belongs_to_the_text_before_it() -> None:
+    """Text in pieces, then the signature of the same type and index: one item goes back."""
+    opaque = OpaqueDetails()
+    for item in (
+        {"type": "reasoning.text", "text": "a", "index": 0},
+        {"type": "reasoning.text", "text": "x", "index": 1},
+        {"type": "reasoning.text", "text": "b", "index": 0},
+        {"type": "reasoning.text", "signature": "S0", "index": 0},
+        {"type": "reasoning.encrypted", "data": "E1", "index": 2},
+        {"type": "reasoning.encrypted", "data": "E2", "index": 2},
+    ):
+        opaque.add(item)
+    assert opaque.extras() == {"reasoning_details": [
+        {"type": "reasoning.text", "index": 0, "signature": "S0", "text": "ab"},
+        {"type": "reasoning.text", "index": 1, "text": "x"},
+        {"type": "reasoning.encrypted", "data": "E1", "index": 2},
+        {"type": "reasoning.encrypted", "data": "E2", "index": 2},
+    ]}
+
+
+def test_lists_kept_as_they_are_grow() -> None:
+    """Thinking blocks come in several deltas, and all of them go back."""
+    opaque, first = OpaqueDetails(), [{"signature": "a"}]
+    opaque.keep("thinking_blocks", first)
+    opaque.keep("thinking_blocks", [{"signature": "b"}])
+    assert opaque.extras() == {"thinking_blocks": [{"signature": "a"}, {"signature": "b"}]}
+    assert first == [{"signature": "a"}]

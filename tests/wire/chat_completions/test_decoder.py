@@ -1,0 +1,468 @@
+# SPDX-License-Identifier: MIT
+"""The chat-completions decoder: policies of design.md §8 that need more than one small stream.
+
+What one stream shows is in tests/streams and in test_faults_stream; here are the orders of
+chunks, the error messages, what is kept beside the text, the state of the machine, its limits.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+import time
+from typing import Any, Dict, List
+
+import pytest
+
+from streamcore.values.chunks import BlockStart, TextDelta, ToolCallDelta
+from streamcore.values.errors import LlmError, Partial
+from streamcore.values.limits import Limits, resolve_limits
+from streamcore.values.messages import ReasoningBlock
+from streamcore.values.usage import TokenUsage
+from streamcore.wire.dialects import DIALECTS, make_decoder
+from streamcore.wire.dialects.chat_completions import ChatCompletionsDecoder
+from streamcore.wire.dialects.options import DialectOptions
+from streamcore.wire.sse import SseEnd, SseEvent
+
+from support import DONE, D, F, J, call, run
+
+END = F("tool_calls") + DONE
+
+
+def event(payload: Any, name: str = "message") -> SseEvent:
+    return SseEvent(payload if isinstance(payload, str) else json.dumps(payload), name)
+
+
+def delta(fields: Dict[str, Any], finish: Any = None) -> SseEvent:
+    return event({"choices": [{"index": 0, "delta": fields, "finish_reason": finish}]})
+
+
+CLEAN = SseEnd(False, "", "", (), True)
+
+
+def test_machine_returns_the_chunks_each_event_completed() -> None:
+    """``push`` tells at once; ``[DONE]`` brings the rest and sets ``done``."""
+    decoder = make_decoder("chat-completions")
+    assert isinstance(decoder, ChatCompletionsDecoder) and DIALECTS == ("chat-completions",)
+    assert decoder.push(delta({"role": "assistant", "content": ""})) == []
+    assert decoder.push(delta({"content": "a"})) == [BlockStart(0, "text"), TextDelta(0, "a")]
+    assert decoder.push(delta({"content": "b"}, "stop")) == [TextDelta(0, "b")]
+    assert decoder.partial() == Partial("ab") and not decoder.done
+    assert [chunk.type for chunk in decoder.push(event("[DONE]"))] == ["block-end", "finish"]
+    assert decoder.done
+
+
+@pytest.mark.parametrize("late", [
+    delta({"content": "late"}), event("[DONE]"), event("no json"), event({"error": "x"}),
+    event("x", "error"), event("[1]"),
+])
+def test_machine_that_is_done_takes_nothing_more(late: SseEvent) -> None:
+    """Whatever comes after [DONE] gives no chunk and no error."""
+    decoder = make_decoder("chat-completions")
+    decoder.push(delta({"content": "a"}))
+    decoder.push(event("[DONE]"))
+    assert decoder.push(late) == [] == decoder.finish(CLEAN)
+    assert decoder.partial() == Partial("a")
+
+
+def test_machine_refuses_a_source_that_ends_without_done() -> None:
+    """The dialect itself, not only the pipeline."""
+    decoder = make_decoder("chat-completions")
+    decoder.push(delta({"content": "a"}, "stop"))
+    with pytest.raises(LlmError) as caught:
+        decoder.finish(CLEAN)
+    assert caught.value.code == "STREAM_CLOSED" and caught.value.retryable
+
+
+def closed(body: bytes, **options: Any) -> str:
+    outcome = run(body, **options)
+    assert outcome.code == "STREAM_CLOSED"
+    return str(outcome.error)
+
+
+def test_closed_stream_says_what_there_was() -> None:
+    """The setting after a finish word, the tail of the body, and lines that were no event."""
+    assert "done_marker='optional'" in closed(D({"content": "a"}) + F("stop"))
+    assert "done_marker" not in closed(D({"content": "a"}))
+    assert '{"choices":[{"del' in closed(D({"content": "a"}) + b'data: {"choices":[{"del')
+    stray = D({"content": "a"}) + F("stop") + b"Internal Server Error\nupstream reset\n"
+    for marker in ("required", "optional"):
+        said = closed(stray, done_marker=marker)
+        assert "Internal Server Error" in said and "upstream reset" in said
+
+
+def test_proof_of_the_end_comes_before_the_meaning_of_the_finish_word() -> None:
+    """A bad finish word without a proven end is a closed stream."""
+    for word in ("content_filter", "error", "tool_calls", "length"):
+        assert run(D({"content": "a"}) + F(word)).code == "STREAM_CLOSED"
+    assert run(F("stop")).code == "STREAM_CLOSED"
+
+
+def test_optional_marker_still_reads_to_done_where_there_is_one() -> None:
+    """Usage after the finish word is not lost, and [DONE] ends it."""
+    usage = {"prompt_tokens": 5, "completion_tokens": 2}
+    body = D({"content": "a"}) + F("stop") + J({"choices": [], "usage": usage})
+    for end in (b"", DONE):
+        assert run(body + end, done_marker="optional").message.usage == TokenUsage(5, 2)
+
+
+@pytest.mark.parametrize("error", [{}, 0, [], "x", {"message": "x"}, True, 1, [{}], ["x"]])
+@pytest.mark.parametrize("where", ["top", "choice", "with text"])
+def test_error_of_any_shape_fails_the_stream(where: str, error: Any) -> None:
+    """All but null, false and "" count, at the top and in the choice."""
+    choice: Dict[str, Any] = {"index": 0, "delta": {"content": "a"}}
+    payload = {
+        "top": {"error": error}, "choice": {"choices": [{**choice, "error": error}]},
+        "with text": {"error": error, "choices": [choice]},
+    }[where]
+    outcome = run(D({"content": "a"}) + J(payload) + F("stop") + DONE)
+    assert outcome.error is not None and outcome.code not in ("STREAM_CLOSED", None)
+    assert outcome.error.partial.text == "a"
+
+
+@pytest.mark.parametrize("nothing", [None, False, ""])
+def test_error_that_is_none_fails_nothing(nothing: Any) -> None:
+    """At the top and in the choice."""
+    choice = {"index": 0, "delta": {"content": "a"}, "error": nothing}
+    assert run(J({"error": nothing, "choices": [choice]}) + DONE).message.text == "a"
+
+
+def test_first_error_counts() -> None:
+    """What comes after it is not read."""
+    first = J({"error": {"code": "insufficient_quota"}})
+    assert run(first + J({"error": {"code": 500}}) + b"data: no\n\n").code == "QUOTA"
+
+
+NAMES = ["reasoning_content", "reasoning", "reasoning_text"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_reasoning_block_remembers_its_field(name: str) -> None:
+    """So that it can go back under the name it came under."""
+    message = run(D({name: "h"}) + D({"reasoning": "m"}) + D({"content": "a"}) + DONE).message
+    assert message.content[0] == ReasoningBlock("hm", name)
+
+
+def test_blocks_are_numbered_as_they_open_and_ended_in_that_order() -> None:
+    """Text before reasoning, calls between."""
+    outcome = run(
+        D({"content": "a"}) + D(call(0, "x", "f", "{}")) + D({"reasoning": "h"})
+        + D(call(1, "y", "g", "{}")) + D({"content": "b"}) + D({"reasoning": "m"}) + END)
+    opened = [(c.index, c.block_type) for c in outcome.chunks if isinstance(c, BlockStart)]
+    assert opened == [(0, "text"), (1, "tool-call"), (2, "reasoning"), (3, "tool-call")]
+    assert [c.index for c in outcome.chunks if c.type == "block-end"] == [0, 1, 2, 3]
+    assert [block.type for block in outcome.message.content] == [t for _, t in opened]
+
+
+def test_one_delta_tells_reasoning_then_text_then_calls() -> None:
+    """All that one payload holds, in this order."""
+    fields = {**call(0, "x", "f", "{}"), "content": "a", "reasoning": "h", "refusal": "r"}
+    assert [c.type for c in make_decoder("chat-completions").push(delta(fields))] == [
+        "block-start", "reasoning-delta", "block-start", "text-delta", "text-delta", "block-start",
+        "tool-call-delta"]
+
+
+def test_id_and_name_are_told_once_where_they_become_known() -> None:
+    """In the first delta, or in a later one; a made-up id only at the end."""
+    outcome = run(D(call(0, None, None, "{")) + D(call(0, "a")) + D(call(0, "a", "f", "}"))
+                  + D(call(0, "b", "")) + D(call(1, None, "g", "{}")) + END)
+    told = [(c.index, c.id, c.name) for c in outcome.chunks if isinstance(c, ToolCallDelta)]
+    assert told == [(0, "a", "f"), (1, None, "g")]
+    assert [id for id, _, _ in outcome.calls()] == ["a", "call_1"]
+
+
+def test_what_the_provider_says_of_itself_is_kept() -> None:
+    """The first model and id that are not empty; odd ones are passed over."""
+    odd = J({"id": "", "model": 5, "choices": []}) + J({"id": None, "model": "", "choices": []})
+    said = J({"id": "r\ud83d", "model": "m", "choices": [{"delta": {"content": "a"}}]})
+    said = said.replace("\ud83d".encode("utf-8", "surrogatepass"), b"\\ud83d")
+    message = run(odd + said + J({"id": "r2", "model": "m2", "choices": []}) + DONE).message
+    assert (message.response_id, message.model) == ("r\ufffd", "m")
+
+
+def test_opaque_fields_of_the_message_are_kept() -> None:
+    """Encrypted details and reasoning_opaque, for the way back."""
+    body = D({"content": "a", "reasoning_opaque": "o",
+              "reasoning_details": [{"type": "reasoning.encrypted", "data": "x"}]})
+    message = run(body + F("stop") + DONE).message
+    details = [{"type": "reasoning.encrypted", "data": "x"}]
+    assert message.extras == {"reasoning_opaque": "o", "reasoning_details": details}
+
+
+def test_half_characters_are_in_nothing_that_is_told() -> None:
+    """Not in ids, names, extras, finish words or errors."""
+    frame = (b'data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a\\ud83d","x":"\\ud83d",'
+             b'"function":{"name":"f\\ud83d","arguments":"{}"}}]}}]}\n\n')
+    ends = [b'data: {"choices":[{"finish_reason":"tool_calls"}]}\n\n' + DONE,
+            b'data: {"choices":[{"finish_reason":"x\\ud83d"}]}\n\n' + DONE,
+            b'data: {"error":"x\\ud83d"}\n\n', b'data: {"choices":"\\ud83d"}\n\n',
+            b'data: \\ud83d\n\n', b'data: {"x":"\\ud83d"\n\n']
+    for end in ends:
+        outcome = run(frame + end)
+        for chunk in outcome.chunks:
+            json.dumps(chunk.to_dict(), ensure_ascii=False).encode("utf-8")
+        if outcome.error is not None:
+            json.dumps(outcome.error.failure.to_dict(), ensure_ascii=False).encode("utf-8")
+            outcome.error.code.encode("utf-8")
+    assert run(frame + ends[0]).calls() == [("a\ufffd", "f\ufffd", "{}")]
+
+
+@pytest.mark.parametrize("depth", [199, 201, 450, 900, 990, 3000, 100_000])
+@pytest.mark.parametrize("where", [
+    '{"x":%s}', '{"error":%s}', '{"usage":%s,"choices":[]}', '{"choices":%s}',
+    '{"choices":[{"delta":{"content":%s}}]}', '{"choices":[{"delta":{"reasoning_details":[%s]}}]}',
+    '{"choices":[{"delta":{"reasoning_opaque":%s,"content":"a"}}]}',
+    '{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","x":%s,"function":{"name":"f"}}]}}]}',
+    '{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f",'
+    '"arguments":{"x":%s}}}]}}]}',
+    '{"choices":[{"delta":{"tool_calls":[{"index":%s,"function":{"name":"f"}}]}}]}',
+    '{"choices":[{"index":0,"delta":{},"finish_reason":%s}]}',
+])
+@pytest.mark.parametrize("brackets", ["[]", "{}"])
+def test_nesting_never_raises_what_is_no_llm_error(where: str, depth: int, brackets: str) -> None:
+    """Whatever is walked through later is flat enough, in every field and on every Python."""
+    opening = "[" if brackets == "[]" else '{"a":'
+    deep = opening * depth + "1" + brackets[1] * depth
+    body = b"data: " + (where % deep).encode() + b"\n\n" + F("stop") + DONE
+    outcome = run(body, limits=Limits(max_event_bytes=2_000_000))
+    if depth > 201:
+        assert outcome.code == "MALFORMED_RESPONSE"
+    if outcome.error is None:
+        json.dumps(outcome.message.to_dict())
+
+
+@pytest.mark.parametrize("number", [
+    "1" * 5000, "-" + "1" * 100_000, "1" * 4000, "1e999", "0." + "1" * 9999,
+])
+@pytest.mark.parametrize("where", [
+    '{"x":%s}', '{"usage":{"prompt_tokens":%s},"choices":[]}', '{"error":{"code":%s}}',
+    '{"choices":[{"index":%s,"delta":{"content":"a"}}]}', '{"choices":[{"delta":{"content":%s}}]}',
+    '{"choices":[{"delta":{"tool_calls":[{"index":%s,"function":{"name":"f"}}]}}]}',
+    '{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"name":"f",'
+    '"arguments":{"a":%s}}}]}}]}',
+])
+def test_huge_numbers_never_raise_what_is_no_llm_error(where: str, number: str) -> None:
+    """Numbers Python refuses are MALFORMED_RESPONSE, those it takes are values."""
+    body = b"data: " + (where % number).encode() + b"\n\n" + D({"content": "b"}) + DONE
+    outcome = run(body)
+    if len(number) >= 5000 and number[0] != "0" and hasattr(sys, "get_int_max_str_digits"):
+        assert outcome.code == "MALFORMED_RESPONSE"
+
+
+def test_message_that_stands_in_never_stands_beside_deltas() -> None:
+    """Each message counts while no delta has come, and none after one."""
+    def message(text: str) -> bytes:
+        return J({"choices": [{"message": {"role": "assistant", "content": text}}]})
+
+    outcome = run(message("Hel") + message("lo") + D({"content": "!"}) + message("Hello!") + DONE)
+    assert outcome.message.text == "Hello!"
+    assert outcome.diagnostics["message_in_place_of_delta"] == 2
+    empty = D({"role": "assistant", "content": ""})
+    assert run(empty + message("hi") + DONE).message.text == "hi"
+
+
+def test_document_gives_what_a_stream_would() -> None:
+    """Reasoning, text, calls and usage of a whole completion."""
+    document = {
+        "id": "r", "model": "m", "usage": {"prompt_tokens": 5, "completion_tokens": 2},
+        "choices": [{"index": 0, "finish_reason": "tool_calls", "message": {
+            "role": "assistant", "content": "a", "reasoning_content": "h",
+            **call(None, "x", "f", '{"a":1}')}}],
+    }
+    whole = run(json.dumps(document).encode())
+    assert whole.calls() == [("x", "f", '{"a":1}')] and whole.diagnostics == {
+        "json_document": 1, "message_in_place_of_delta": 1}
+    streamed = run(J({"id": "r", "model": "m", "choices": [{"delta": {
+        "reasoning_content": "h", "content": "a", **call(None, "x", "f", '{"a":1}')}}]})
+        + F("tool_calls", usage=document["usage"]) + DONE)
+    assert whole.chunks == streamed.chunks and whole.message == streamed.message
+
+
+@pytest.mark.parametrize("document", [
+    {}, {"choices": []}, {"choices": None}, {"choices": [{}]}, {"choices": ["x"]}, {"choices": {}},
+    {"choices": [{"text": "legacy"}]}, {"choices": [{"message": None}]}, {"message": {}},
+    {"choices": [{"message": {"content": "a"}}, {"message": {"content": "b"}}]},
+    {"choices": [{"message": ["a"]}]},
+])
+def test_document_that_is_no_completion_is_malformed(document: Any) -> None:
+    """Never an empty success."""
+    assert run(json.dumps(document).encode()).code == "MALFORMED_RESPONSE"
+
+
+def test_diagnostics_count_what_was_skipped_repaired_or_dropped() -> None:
+    """Counters by name, into the caller's own dict."""
+    counters: Dict[str, int] = {}
+    decoder = make_decoder("chat-completions", diagnostics=counters)
+    assert decoder.diagnostics is counters
+    decoder.push(event({"object": "ping"}))
+    decoder.push(event({"choices": [], "usage": "odd"}))
+    decoder.push(delta({"content": [{"type": "x"}]}))
+    decoder.push(delta(call(0, 5, "f", "{}")))
+    decoder.push(delta(call(0, None, "g")))
+    decoder.push(delta(call(0, None, None, "{}")))
+    decoder.push(delta(call(1, "a", "f", {})))
+    decoder.push(delta(call(1, "b")))
+    decoder.push(delta({"reasoning_details": ["x", None, {"text": "\ude00"}]}))
+    decoder.push(delta({"content": "a\ud83d"}))
+    decoder.push(delta({"content": "b"}))
+    assert counters["surrogate_half_alone"] == 2  # at once: an answer may fail before its end
+    decoder.push(event({"choices": [{"index": 1, "delta": {}}]}))
+    decoder.push(event({"choices": [{"index": 1, "delta": {}, "finish_reason": "length"}]}))
+    decoder.push(event("[DONE]"))
+    assert counters == {
+        "payload_without_choices": 1, "usage_odd": 1, "content_part_unknown": 1,
+        "tool_call_id_odd": 1, "tool_call_name_changed": 1, "tool_call_arguments_repeated": 1,
+        "tool_call_arguments_object": 1, "tool_call_id_changed": 1, "reasoning_details_odd": 1,
+        "surrogate_half_alone": 2, "choice_index_grew": 1, "tool_calls_dropped": 2,
+    }
+
+
+def test_limits_count_in_the_decoder() -> None:
+    """As soon as they are passed, before the stream ends."""
+    decoder = make_decoder(
+        "chat-completions", DialectOptions(), resolve_limits(Limits(max_tool_calls=1)))
+    decoder.push(delta(call(0, "a", "f")))
+    with pytest.raises(LlmError, match="max_tool_calls"):
+        decoder.push(delta(call(1, "b", "f")))
+
+
+def test_unknown_dialect_is_a_value_error() -> None:
+    """With the names there are."""
+    with pytest.raises(ValueError, match="chat-completions"):
+        make_decoder("other")
+
+
+def quick(work: Any, bound: float = 10.0) -> Any:
+    start = time.perf_counter()
+    value = work()
+    assert time.perf_counter() - start < bound
+    return value
+
+
+@pytest.mark.parametrize("frames", [
+    [D(call(0, None, "f", "abcd"))] * 30_000,  # the name in each, no id, no index known before
+    [D(call(0, "a", "f", "}}}}"))] * 30_000,
+    [D(call(None, None, "f", '\\"}'))] * 30_000,
+    [D(call(0, "a", "f", {"x": 1}))] * 30_000,
+    [D({"reasoning": "a", "reasoning_content": "a"})] * 30_000,
+    [D({"content": [{"type": "text", "text": "a"}]})] * 30_000,
+    [D({"reasoning_details": [{"type": "reasoning.text", "text": "a"}]})] * 20_000,
+    [D({"content": "a"}, usage={"prompt_tokens": 1})] * 30_000,
+    [J({"object": "ping"})] * 30_000,
+    [D({"tool_calls": [{}] * 5_000})],
+    [D({"content": [{"type": "text", "text": "a"}] * 7000})],
+], ids=range(11))
+def test_many_events_are_linear(frames: List[bytes]) -> None:
+    """Tens of thousands of each kind of frame take seconds."""
+    start = D(call(0, None, "f", '{"x":"')) if b"tool_calls" in frames[0] else b""
+    outcome = quick(lambda: run([start + D({"content": "t"}), b"".join(frames), DONE]))
+    assert outcome.code in (None, "MALFORMED_TOOL_CALL")
+
+
+@pytest.mark.parametrize("word", ["null", "None", " none "])
+def test_null_written_as_text_is_no_finish_word(word: str) -> None:
+    """A server that turns everything into text has not ended the answer with every frame."""
+    outcome = run(D({"content": "a"}) + F(word) + D({"content": "b"}) + F("stop") + DONE)
+    assert outcome.answer is not None and outcome.answer.text == "ab"
+
+
+@pytest.mark.parametrize("name,data", [("ping", "ping"), ("end", "end of stream"), ("x", "1")])
+def test_named_event_of_plain_words_is_skipped(name: str, data: str) -> None:
+    """A gateway's own notes are counted and no fault; a broken payload still is one."""
+    note = f"event: {name}\ndata: {data}\n\n".encode()
+    outcome = run(D({"content": "a"}) + note + F("stop") + DONE)
+    assert outcome.answer is not None and outcome.answer.text == "a"
+    assert outcome.diagnostics == {"named_event_skipped": 1}
+    broken = f"event: {name}\ndata: {{\"choices\n\n".encode()
+    assert run(D({"content": "a"}) + broken + F("stop") + DONE).code == "MALFORMED_RESPONSE"
+    assert run(D({"content": "a"}) + f"data: {data}\n\n".encode()).code == "MALFORMED_RESPONSE"
+
+
+def test_payload_parser_may_be_handed_in() -> None:
+    """What it refuses is read again strictly; what it reads is taken."""
+    from streamcore.wire.pipeline import parse_stream
+
+    asked: List[str] = []
+
+    def loads(text: str) -> Any:
+        asked.append(text)
+        if "strict" in text:
+            raise ValueError("not by me")
+        return json.loads(text)
+
+    body = [D({"content": "a"}), D({"content": "strict"}), F("stop"), DONE]
+    texts = [c.text for c in parse_stream(body, json_loads=loads) if c.type == "text-delta"]
+    assert texts == ["a", "strict"] and len(asked) == 3
+    with pytest.raises(LlmError, match="NaN"):
+        list(parse_stream([b'data: {"a": NaN, "strict": 1}\n\n'], json_loads=loads))
+
+
+class LongWay(ChatCompletionsDecoder):
+    """A decoder without the short way for deltas that hold one thing."""
+
+    def __init__(self, options: DialectOptions) -> None:
+        super().__init__(options)
+        self._deltas.add = self._deltas.add_any  # type: ignore[method-assign]
+
+
+def random_delta(rng: random.Random) -> Dict[str, Any]:
+    texts = ["a", " b", "", None, "é", "\ud83d", "\ude00", "<thi", "nk>", "</think>", 5]
+    texts.append("</thought>c")
+    fields = {
+        "content": rng.choice(texts + [[{"type": "text", "text": "p"}]]),
+        "reasoning_content": rng.choice(texts),
+        "reasoning": rng.choice(texts),
+        "role": "assistant",
+        "refusal": rng.choice(texts),
+        "extra_content": rng.choice([None, {"google": {"thought": True}}]),
+        "tool_calls": rng.choice([[], None, "x", [{"index": 0, "id": "a", "function": {
+            "name": "f", "arguments": "1"}}], [{"index": 0, "function": {"arguments": "2"}}]]),
+    }
+    names = rng.sample(sorted(fields), rng.choice([1, 1, 1, 1, 2, 3]))
+    return {name: fields[name] for name in names}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_short_way_of_a_delta_equals_the_long_way(seed: int) -> None:
+    """On any run of deltas both give the same chunks, the same partial, the same error."""
+    rng = random.Random(seed)
+    for _ in range(100):
+        events = [delta(random_delta(rng)) for _ in range(rng.randint(1, 9))] + [event("[DONE]")]
+        options = DialectOptions(think_tags=rng.random() < 0.2)
+        said: List[Any] = []
+        for kind in (ChatCompletionsDecoder, LongWay):
+            decoder, chunks, error = kind(options), [], ""
+            decoder._repeats = None  # which would take the place of both
+            try:
+                for item in events:
+                    chunks += [chunk.to_dict() for chunk in decoder.push(item)]
+            except LlmError as failed:
+                error = f"{failed}"
+            said.append((chunks, error, decoder.partial(), decoder.diagnostics))
+        assert said[0] == said[1], events
+
+
+@pytest.mark.parametrize("before", ["", "said "])
+def test_content_marked_as_a_thought_is_reasoning(before: str) -> None:
+    """Gemini's thoughts come as content in tags, wherever they stand; no tag is in the text."""
+    marked = {"extra_content": {"google": {"thought": True}}}
+    body = b"".join([
+        *([D({"content": before})] * bool(before)),
+        D({"content": "<thought>a", **marked}), D({"content": "b", **marked}),
+        D({"content": "</thought>so"}), D({"content": "</thought>"}), F("stop"), DONE,
+    ])
+    answer = run(body).answer
+    assert answer is not None
+    assert (answer.reasoning, answer.text) == ("ab", f"{before}so</thought>")
+
+
+@pytest.mark.parametrize("wrong", [
+    {"context_window": -5}, {"context_window": True}, {"context_window": 1.5}, {"images": "no"},
+    {"stream_options": None}, {"think_tags": 1}, {"max_tokens_field": 5}, {"reasoning_field": ""},
+    {"done_marker": "maybe"}, {"reasoning_passback": "sometimes"},
+])
+def test_options_are_checked_when_made(wrong: Dict[str, Any]) -> None:
+    """A bend that cannot be is refused where it is written, not where it would be met."""
+    with pytest.raises((TypeError, ValueError)):
+        DialectOptions(**wrong)

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: MIT
+"""MessageAssembler: chunks in, one message out, and only after the finish."""
+
+from __future__ import annotations
+
+from typing import List, Optional
+
+import pytest
+
+from streamcore.values.chunks import (
+    BlockEnd, BlockStart, Finish, FinishReason, ReasoningDelta, StreamChunk, TextDelta,
+    ToolCallDelta, UsageChunk,
+)
+from streamcore.values.errors import Failure, LlmError, Partial
+from streamcore.values.messages import ReasoningBlock, TextBlock, ToolCall
+from streamcore.values.usage import TokenUsage
+from streamcore.wire.assembler import MessageAssembler, assemble
+
+CALL = ToolCall("a", "f", "{}")
+BODY: List[StreamChunk] = [
+    BlockStart(0, "reasoning"), ReasoningDelta(0, "h"), BlockStart(1, "text"), TextDelta(1, "x"),
+    BlockStart(2, "tool-call"), ToolCallDelta(2, "a", "f", "{}"),
+    ReasoningDelta(0, "m"), TextDelta(1, "y"),
+]
+ENDS: List[StreamChunk] = [
+    BlockEnd(0, ReasoningBlock("hm")), BlockEnd(1, TextBlock("xy")), BlockEnd(2, CALL),
+    UsageChunk(TokenUsage(3, 2)),
+]
+
+
+def finish(kind: str, failure: Optional[Failure] = None) -> Finish:
+    return Finish(FinishReason(kind, failure), "word", "m", "r1", {"o": 1})
+
+
+def test_whole_stream_gives_its_message() -> None:
+    """Blocks in opening order, and what the provider said of itself."""
+    message = assemble([*BODY, *ENDS, finish("tool-calls")])
+    assert message.content == (ReasoningBlock("hm"), TextBlock("xy"), CALL)
+    assert (message.text, message.reasoning, message.tool_calls) == ("xy", "hm", (CALL,))
+    assert (message.finish, message.usage) == ("tool-calls", TokenUsage(3, 2))
+    assert (message.model, message.response_id, message.extras) == ("m", "r1", {"o": 1})
+    assert message.role == "assistant"
+
+
+def test_stream_without_finish_is_closed() -> None:
+    """At any place, with what had arrived and no call."""
+    for size in range(len(BODY + ENDS) + 1):
+        with pytest.raises(LlmError) as caught:
+            assemble((BODY + ENDS)[:size])
+        assert caught.value.code == "STREAM_CLOSED"
+    assert caught.value.partial == Partial("xy", "hm", TokenUsage(3, 2))
+
+
+@pytest.mark.parametrize("kind, code", [("error", "QUOTA"), ("aborted", "ABORTED")])
+def test_error_and_aborted_finish_raise_their_failure(kind: str, code: str) -> None:
+    """With the partial answer; without a failure it is SERVER."""
+    failure = Failure(code, "why", False, 402)
+    with pytest.raises(LlmError) as caught:
+        assemble([*BODY, finish(kind, failure)])
+    assert caught.value.failure == failure
+    assert (caught.value.partial.text, caught.value.partial.reasoning) == ("xy", "hm")
+    with pytest.raises(LlmError) as caught:
+        assemble([finish(kind)])
+    assert caught.value.code == "SERVER"
+
+
+def test_call_without_block_end_is_in_no_message() -> None:
+    """What was dropped under max-tokens stays dropped."""
+    message = assemble([*BODY, *ENDS[:2], finish("max-tokens")])
+    assert message.tool_calls == () and message.text == "xy" and message.finish == "max-tokens"
+
+
+def test_state_can_be_read_at_any_time() -> None:
+    """``finish``, ``usage`` and ``partial`` while it runs and after."""
+    machine = MessageAssembler()
+    assert (machine.finish, machine.usage, machine.partial()) == (None, None, Partial())
+    for chunk in BODY + ENDS:
+        machine.push(chunk)
+    assert machine.partial() == Partial("xy", "hm", TokenUsage(3, 2)) and machine.finish is None
+    machine.push(finish("tool-calls"))
+    assert machine.finish == FinishReason("tool-calls") and machine.usage == TokenUsage(3, 2)
+    assert machine.message == machine.message
+
+
+def test_chunks_after_the_finish_and_second_ends_are_refused() -> None:
+    """A stream that goes on is no stream of ours."""
+    machine = MessageAssembler()
+    machine.push(ENDS[1])
+    with pytest.raises(ValueError):
+        machine.push(ENDS[1])
+    machine.push(finish("stop"))
+    with pytest.raises(ValueError):
+        machine.push(TextDelta(1, "more"))

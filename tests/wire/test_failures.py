@@ -1,0 +1,753 @@
+# SPDX-License-Identifier: MIT
+"""What providers' errors mean: answers, in-stream errors, Retry-After, messages."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from streamcore.values.errors import CODES
+from streamcore.wire.failures import (
+    failure_from_answer,
+    failure_from_payload,
+    find_error,
+    request_id,
+    retry_after_seconds,
+)
+from streamcore.wire.failures.vocabulary import (
+    CODE_BY_NAME,
+    CODE_BY_STATUS,
+    NAMES_OF_CODE,
+    NAMES_OF_STATUS,
+    STATUS_BY_NAME,
+)
+
+CAPTURES = Path(__file__).resolve().parents[3] / "shared" / "captures"
+
+
+def rows(name, wanted=lambda row: True):
+    path = CAPTURES / name
+    if not path.exists():
+        return []
+    lines = path.read_text("utf-8").splitlines()
+    return [row for row in map(json.loads, lines) if wanted(row)]
+
+
+def answer(status, body=b"", headers=None, **more):
+    if not isinstance(body, (bytes, str)):
+        body = json.dumps(body)
+    if isinstance(body, str):
+        body = body.encode("utf-8", "surrogatepass")
+    return failure_from_answer(status, headers or {}, body, **more)
+
+
+def said(status, message, **error):
+    return answer(status, {"error": {"message": message, **error}})
+
+
+def assert_readable(message):
+    assert message and len(message) <= 500
+    assert "\n" not in message and message == message.strip()
+    for tag in ("<html", "<!doctype", "<body", "</"):
+        assert tag not in message.lower()
+    message.encode("utf-8")
+
+
+# Real answers, read in place.
+
+
+@pytest.mark.skipif(not CAPTURES.exists(), reason="the recorded answers are not here")
+@pytest.mark.parametrize("row", rows("errors.jsonl"), ids=lambda row: row["file"][7:-5])
+def test_code_recorded_answer(row):
+    """Every recorded error answer gets its code, a readable message and its headers' facts."""
+    recorded = json.loads((CAPTURES / row["file"]).read_text("utf-8"))
+    headers, body = recorded["headers"], recorded["body"]
+    failure = answer(row["status"], body, headers, now=1.0)
+    assert failure.code in row["codes"]
+    assert failure.status == row["status"]
+    assert failure.phase == "headers"
+    assert_readable(failure.message)
+    assert not failure.message.partition(": ")[2].startswith(("{", "["))
+    given = {name.lower(): value for name, value in headers.items()}
+    if "x-should-retry" in given:
+        assert failure.retryable == (given["x-should-retry"] == "true")
+    elif failure.code in CODES:
+        assert failure.retryable == CODES[failure.code]
+    if "retry-after" in given:
+        assert failure.retry_after == float(given["retry-after"])
+    try:
+        told = json.loads(body)["request_id"]
+    except (ValueError, KeyError, TypeError):
+        told = None
+    if told:
+        assert failure.request_id == told
+
+
+def error_rows():
+    return rows("streams.jsonl", lambda row: "error" in row)
+
+
+@pytest.mark.skipif(not CAPTURES.exists(), reason="the recorded streams are not here")
+@pytest.mark.parametrize("row", error_rows(), ids=lambda row: row["file"][8:-4])
+def test_code_recorded_stream(row):
+    """Every error in a recorded stream gets one of the stream's codes; answers hold none."""
+    event, found = "message", []
+    for line in (CAPTURES / row["file"]).read_text("utf-8").splitlines():
+        if line.startswith("event:"):
+            event = line[6:].strip()
+        elif line.startswith("data:") and line[5:].strip() not in ("", "[DONE]"):
+            payload = json.loads(line[5:])
+            error = find_error(payload, event)
+            if error is not None:
+                found.append(failure_from_payload(error, payload))
+        elif not line:
+            event = "message"
+    if found:
+        assert found[0].code in row["error"]
+        assert_readable(found[0].message)
+    else:  # ends badly for another reason: no error object is in it
+        assert "SERVER" not in row["error"] and "INVALID_REQUEST" not in row["error"]
+
+
+@pytest.mark.skipif(not CAPTURES.exists(), reason="the recorded streams are not here")
+def test_find_error_good_streams():
+    """No payload of a recorded good answer is taken for an error."""
+    for row in rows("streams.jsonl", lambda row: "error" not in row):
+        for line in (CAPTURES / row["file"]).read_text("utf-8").split("\n"):
+            if line.startswith("data: {"):
+                assert find_error(json.loads(line[6:])) is None, row["file"]
+
+
+# The tables.
+
+
+@pytest.mark.parametrize(
+    "table, by_name",
+    [(NAMES_OF_CODE, CODE_BY_NAME), (NAMES_OF_STATUS, STATUS_BY_NAME)],
+    ids=["codes", "statuses"],
+)
+def test_vocabulary_names_stand_once(table, by_name):
+    """A name is written as it is looked up, and stands for one thing in one table."""
+    names = " ".join(line for lines in table.values() for line in lines).split()
+    assert sorted(names) == sorted(by_name)
+    for name in names:
+        assert name.isascii() and name.isalnum() and name == name.lower()
+        assert not (name in CODE_BY_NAME and name in STATUS_BY_NAME)
+
+
+def test_vocabulary_codes_are_known():
+    """Every code the tables give is in the list of codes."""
+    assert {*NAMES_OF_CODE, *CODE_BY_STATUS.values()} <= set(CODES)
+
+
+# The table of design.md §6.
+
+
+@pytest.mark.parametrize(
+    "status, code, retryable",
+    [
+        (400, "INVALID_REQUEST", False),
+        (401, "AUTH", False),
+        (402, "QUOTA", False),
+        (403, "AUTH", False),
+        (404, "HTTP_404", False),
+        (405, "HTTP_405", False),
+        (408, "TIMEOUT", True),
+        (409, "HTTP_409", True),
+        (410, "HTTP_410", False),
+        (413, "INVALID_REQUEST", False),
+        (418, "HTTP_418", False),
+        (422, "INVALID_REQUEST", False),
+        (429, "RATE_LIMIT", True),
+        (500, "SERVER", True),
+        (501, "SERVER", True),
+        (502, "SERVER", True),
+        (503, "SERVER", True),
+        (504, "SERVER", True),
+        *((status, "SERVER", True) for status in range(520, 530)),
+        (301, "HTTP_301", False),
+        (304, "HTTP_304", False),
+        (307, "HTTP_307", False),
+    ],
+)
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"<html><head><title>rate limit: insufficient quota</title></head></html>",
+        b"\x1f\x8b\x08\x00\x00\xff\xfe\x01\x02",
+        b"{}",
+        b'{"error":null}',
+        b'{"error":{"message":"no"}}',
+    ],
+)
+def test_code_by_status(status, code, retryable, body):
+    """The status decides where the body says nothing, whatever the body is."""
+    failure = answer(status, body)
+    assert (failure.code, failure.retryable, failure.status) == (code, retryable, status)
+    assert_readable(failure.message)
+    assert str(status) in failure.message
+
+
+@pytest.mark.parametrize(
+    "status, error, code",
+    [
+        (429, {"code": "insufficient_quota", "message": "requests per minute"}, "QUOTA"),
+        (429, {"type": "insufficient_quota", "message": "x"}, "QUOTA"),
+        (401, {"code": "insufficient_quota", "message": "x"}, "QUOTA"),
+        (403, {"code": "insufficient_quota", "message": "x"}, "QUOTA"),
+        (400, {"code": "rate_limit_exceeded", "message": "insufficient balance"}, "RATE_LIMIT"),
+        (401, {"message": "Insufficient Balance"}, "AUTH"),
+        (401, {"message": "Invalid API key or 3 requests per minute"}, "AUTH"),
+        (402, {"message": "3 requests per minute"}, "QUOTA"),
+        (429, {"message": "exceeded your current quota of 3 requests per minute"}, "RATE_LIMIT"),
+        (400, {"message": "Insufficient Balance for maximum context length"}, "QUOTA"),
+        (429, {"message": "maximum context length is 8192 tokens"}, "RATE_LIMIT"),
+        (401, {"message": "maximum context length is 8192 tokens"}, "AUTH"),
+        (403, {"message": "maximum context length is 8192 tokens"}, "AUTH"),
+        (413, {"message": "maximum context length is 8192 tokens"}, "CONTEXT_WINDOW_EXCEEDED"),
+        (422, {"message": "maximum context length is 8192 tokens"}, "CONTEXT_WINDOW_EXCEEDED"),
+        (500, {"message": "Context size has been exceeded."}, "CONTEXT_WINDOW_EXCEEDED"),
+        (413, {"message": "Request exceeds the maximum size", "type": "x"}, "INVALID_REQUEST"),
+        (404, {"code": "model_not_found", "message": "or you do not have access"}, "HTTP_404"),
+        (400, {"code": "model_not_found", "message": "does not exist"}, "INVALID_REQUEST"),
+        (429, {"code": "1113", "message": "x"}, "QUOTA"),
+        (429, {"code": 1113, "message": "x"}, "QUOTA"),
+        (429, {"code": "1302", "message": "x"}, "RATE_LIMIT"),
+        (400, {"code": "Arrearage", "message": "Access denied"}, "QUOTA"),
+        (403, {"code": "AllocationQuota.FreeTierOnly", "message": "x"}, "QUOTA"),
+        (403, {"code": "AccountOverdueError", "message": "x"}, "QUOTA"),
+        (429, {"type": "exceeded_current_quota_error", "message": "x"}, "QUOTA"),
+        (429, {"type": "engine_overloaded_error", "message": "overloaded"}, "RATE_LIMIT"),
+        (400, {"code": "content_filter", "message": "filtered"}, "CONTENT_FILTER"),
+        (
+            400,
+            {"code": "x", "message": "x", "innererror": {"code": "ResponsibleAIPolicyViolation"}},
+            "CONTENT_FILTER",
+        ),
+        (400, {"type": "exceed_context_size_error", "message": "x"}, "CONTEXT_WINDOW_EXCEEDED"),
+    ],
+)
+def test_code_when_signs_disagree(status, error, code):
+    """Exact names win, then 401, 402, rate, money and context words, then the status."""
+    assert answer(status, {"error": error}).code == code
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "This model's maximum context length is 8192 tokens. However, you requested 9000",
+        "tokens in request more than max tokens allowed",
+        "Input length 131393 exceeds the maximum allowed input length of 131040 tokens",
+        "prompt is too long: 210000 tokens > 200000 maximum",
+        "Your input exceeds the context window of this model.",
+        "Input is too long for requested model.",
+        "prompt token count of 150000 exceeds the limit of 128000",
+        "The number of tokens to keep from the initial prompt is greater than the context length",
+        "invalid params, context window exceeds limit (2013)",
+        "Your request exceeded model token limit: 262144",
+        "Input token length too long",
+        "prompt too long; exceeded max context length by 4 tokens",
+        "litellm.ContextWindowExceededError: no",
+        "`inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000 `inputs` tokens",
+        "`inputs` must have less than 1024 tokens. Given: 1245",
+        "Input token count + max_tokens parameter must be less than the context length",
+        "Input length (32769 tokens) exceeds the maximum allowed length (32763 tokens).",
+        "The input (18493 tokens) is longer than the model's context length (8192 tokens).",
+        "The decoder prompt (length 13000) is longer than the maximum model length of 4096.",
+        "max_tokens must be at least 1, got -186.",
+        "However, the model's context length is only 1024 tokens, resulting in a maximum",
+        "Range of input length should be [1, 30720]",
+        "Prompt exceeds max length",
+        "User input tokens exceeds 200000 tokens.",
+        "too many tokens: size limit exceeded by 25836 tokens.",
+        "input length and `max_tokens` exceed context limit: 199759 + 64000 > 200000",
+        "Input tokens exceed the configured limit of 272000 tokens.",
+        "The estimated number of tokens (5000) exceeded this model context window limit (4096).",
+        "the number of input tokens 5000 cannot exceed the total tokens limit 4096",
+        "Please reduce the length of the messages or completion.",
+        "the input token count is 2000000 but model only supports up to 1048576.",
+        "n_keep: 9800 >= n_ctx: 8192",
+        "Model context window is 128k tokens, you requested 256k tokens",
+        "request (2009 tokens) exceeds the available context size (512 tokens)",
+        "输入内容过长",
+    ],
+)
+def test_code_context_words(message):
+    """A prompt over the window is told apart in every wording seen (E4)."""
+    assert said(400, message).code == "CONTEXT_WINDOW_EXCEEDED"
+    assert failure_from_payload(message).code == "CONTEXT_WINDOW_EXCEEDED"
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "`max_tokens` must be less than or equal to `8192`, the maximum value for `max_tokens`"
+        " is less than the `context_window` for this model",
+        "Model context window too small (minimum is 128k tokens)",
+        "max_tokens: 100000 > 64000, which is the maximum allowed number of output tokens",
+        "max_tokens is too large: 100000. This model supports at most 16384 completion tokens",
+        "Invalid 'tools[0].function.description': string too long. Expected a maximum of 1024",
+        "Invalid 'tools': array too long. Expected an array with maximum length 128",
+        "image exceeds 5 MB maximum: 6000000 bytes > 5242880 bytes",
+        "Could not finish the message because max_tokens or model output limit was reached.",
+        "The long context beta is not yet available for this subscription.",
+        "Invalid token at position 3",
+        "The model `x` does not exist or you do not have access to it.",
+        "The reasoning_content in the thinking mode must be passed back to the API.",
+        "Unrecognized request argument supplied: stream_options",
+        "credits must be an object",
+    ],
+)
+def test_code_plain_bad_request(message):
+    """A bad request that speaks of tokens, lengths or access stays a bad request."""
+    assert said(400, message).code == "INVALID_REQUEST"
+
+
+@pytest.mark.parametrize("status", [400, 403, 429])
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Insufficient Balance",
+        "You exceeded your current quota, please check your plan and billing details. For more"
+        " information on this error, head to: https://ai.example/docs/rate-limits.",
+        "Your credit balance is too low to access the API. Please go to Plans & Billing.",
+        "Billing hard limit has been reached",
+        "Your team has either used all available credits or reached its monthly spending limit.",
+        "This request requires more credits, or fewer max_tokens. You can only afford 100",
+        "Key limit exceeded (total limit). Manage it using https://router.example/settings/keys",
+        "You have reached your specified API usage limits.",
+        "The free tier of the model has been exhausted.",
+        "Your account is in arrears, please recharge and try again",
+        "Account x is suspended, possibly due to failure to pay past invoices",
+        "Your newly created team doesn't have any credits or licenses yet.",
+        "Sorry, your account balance is insufficient",
+        "user quota is not enough",
+        "余额不足",
+    ],
+)
+def test_code_money_words(message, status):
+    """Money, credit and quota words are QUOTA on every status but 401 (E1, E3)."""
+    failure = said(status, message)
+    assert (failure.code, failure.retryable) == ("QUOTA", False)
+
+
+@pytest.mark.parametrize("status", [400, 403, 429, 503])
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Rate limit reached on tokens per day (TPD): Limit 1. Upgrade at x.example/billing",
+        "Quota exceeded for metric x, limit: 15 per minute",
+        "Tokens per minute limit exceeded - too many tokens processed.",
+        "Rate limit exceeded: free-models-per-day. Add 10 credits to unlock 1000 requests",
+        "Too many tokens per day, please wait before trying again.",
+        "Concurrency limit reached for requests",
+        "QPS limit exceeded",
+        "您的账户已达到速率限制",
+    ],
+)
+def test_code_rate_words(message, status):
+    """Words about a rate are RATE_LIMIT, before words about quota."""
+    failure = said(status, message)
+    assert (failure.code, failure.retryable) == ("RATE_LIMIT", True)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        {"message": "API key not valid. Please pass a valid API key."},
+        {"message": "Incorrect API key provided: sk***."},
+        {"message": "Unable to authenticate request"},
+        {"message": "You didn't provide an API key."},
+        {"message": "invalid access token or token expired"},
+        {"message": "x", "code": "invalid_api_key"},
+        {"message": "x", "details": [{"reason": "API_KEY_INVALID"}]},
+    ],
+)
+def test_code_wrong_key_on_400(error):
+    """A 400 whose code or words say the key is wrong is AUTH."""
+    assert answer(400, {"error": error}).code == "AUTH"
+    assert answer(404, {"error": {"message": error["message"]}}).code == "HTTP_404"
+
+
+@pytest.mark.parametrize(
+    "body, code, words",
+    [
+        ([{"error": {"code": 400, "message": "API key not valid"}}], "AUTH", "API key not valid"),
+        ({"error": "prompt is too long"}, "CONTEXT_WINDOW_EXCEEDED", "prompt is too long"),
+        ({"error": ["Error in a", "Error in b"]}, "INVALID_REQUEST", "Error in a; Error in b"),
+        ({"detail": [{"loc": ["body", "n", 0], "msg": "bad"}]}, "INVALID_REQUEST", "body.n.0: bad"),
+        ({"message": {"detail": [{"loc": ["x"], "msg": "bad"}]}}, "INVALID_REQUEST", "x: bad"),
+        ({"code": "Bad", "error": "Insufficient balance"}, "QUOTA", "Insufficient balance"),
+        ({"error": "Bad Request", "message": "no tools"}, "INVALID_REQUEST", "no tools"),
+        ({"success": False, "errors": [{"code": 7000, "message": "No route"}]}, None, "No route"),
+        ({"base_resp": {"status_code": 1008, "status_msg": "insufficient balance"}}, "QUOTA", None),
+        ({"error_type": "TOO_MANY_TOKENS", "message": "m"}, "CONTEXT_WINDOW_EXCEEDED", "m"),
+        ({"error": {"code": "some_code"}}, "INVALID_REQUEST", "some_code"),
+        ({"error": {"message": "Bad", "param": "tools"}}, "INVALID_REQUEST", "(param: tools)"),
+        ("plain words", "INVALID_REQUEST", "plain words"),
+        ('"a JSON string"', "INVALID_REQUEST", "a JSON string"),
+        ('event: error\ndata: {"error":{"message":"m","code":"invalid_api_key"}}\n\n', "AUTH", "m"),
+        ('\ufeff{"error":{"message":"with a BOM"}}', "INVALID_REQUEST", "with a BOM"),
+        ('{"error":{"code":"insufficient_quota","message":"cut of', "QUOTA", "cut of"),
+        ('{"error":{"message":"say \\"hi\\" \\u00e9","code":"invalid_api_key","x', "AUTH", 'hi" é'),
+        ('{"error":{"code":"insufficient_quota","mess', "QUOTA", "insufficient_quota"),
+        ('{"a":' + "[" * 50000, "INVALID_REQUEST", "broken JSON"),
+    ],
+)
+def test_answer_shapes(body, code, words):
+    """The sentence is found in every shape that bodies have, cut and broken ones too."""
+    failure = answer(400, body)
+    assert failure.code == (code or "INVALID_REQUEST")
+    assert (words or "") in failure.message
+    assert_readable(failure.message)
+
+
+def test_answer_nested_json_words():
+    """What a gateway quotes from its provider, as JSON in a string, counts and is shown plain."""
+    raw = json.dumps({"error": {"message": "no money", "code": "insufficient_quota"}})
+    routed = said(429, "Provider returned error", code=429, metadata={"raw": raw})
+    assert routed.code == "QUOTA"
+    assert routed.message.endswith("Provider returned error; no money")
+    quoted = said(400, f"litellm.BadRequestError: ProviderException - {raw}. Group=x")
+    assert quoted.code == "QUOTA"
+    assert "no money" in quoted.message and "{" not in quoted.message
+    assert said(400, 'no such field in {"a": 1}').message.endswith('no such field in {"a": 1}')
+
+
+def test_answer_google_details():
+    """Google's quota ids tell a minute's limit from a spent quota; RetryInfo is a retry-after."""
+    details = [
+        {"violations": [{"quotaId": "GenerateRequestsPerMinutePerProject-FreeTier"}]},
+        {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "26.5s"},
+    ]
+    failure = said(429, "You exceeded your current quota", details=details)
+    assert (failure.code, failure.retry_after) == ("RATE_LIMIT", 26.5)
+    assert said(429, "You exceeded your current quota").code == "QUOTA"
+
+
+def test_answer_bedrock_type_header():
+    """Bedrock tells the type in a header."""
+    headers = {"X-Amzn-ErrorType": "ServiceQuotaExceededException:http://amazon.example/"}
+    assert answer(400, {"message": "no"}, headers).code == "QUOTA"
+
+
+# Headers.
+
+
+@pytest.mark.parametrize(
+    "code, word, retryable",
+    [(400, "true", True), (529, "false", False), (429, "False", False), (400, "maybe", False)],
+)
+def test_should_retry_header(code, word, retryable):
+    """The provider's x-should-retry decides, where it says true or false."""
+    assert answer(code, headers={"X-Should-Retry": word}).retryable is retryable
+
+
+def test_quota_with_retry_after():
+    """A spent quota is not retried even with Retry-After (E1)."""
+    failure = answer(429, {"error": {"code": "insufficient_quota"}}, {"Retry-After": "5"})
+    assert (failure.code, failure.retryable, failure.retry_after) == ("QUOTA", False, 5.0)
+
+
+@pytest.mark.parametrize(
+    "headers, body, request_id",
+    [
+        ({"X-Request-ID": "a", "cf-ray": "z"}, b"", "a"),
+        ({"request-id": "b"}, b"", "b"),
+        ({"x-amzn-RequestId": "c"}, b"", "c"),
+        ({"apim-request-id": "d"}, b"", "d"),
+        ({"CF-RAY": "z"}, b"", "z"),
+        ({"cf-ray": "z"}, b'{"request_id":"e"}', "e"),
+        ({}, b'{"error":{"message":"m","request_id":"f"}}', "f"),
+        ({"x-request-id": " "}, b'{"request_id":null}', None),
+        ({"x-request-id": "g"}, b"<html>", "g"),
+    ],
+)
+def test_request_id_sources(headers, body, request_id):
+    """The request id comes from the provider's header, its body, or the edge, in this order."""
+    assert answer(500, body, headers).request_id == request_id
+
+
+@pytest.mark.parametrize(
+    "headers, found",
+    [
+        ({"X-Request-ID": " a ", "cf-ray": "z"}, "a"),
+        ({"Mistral-Correlation-Id": "b"}, "b"),
+        ({"CF-RAY": "z"}, "z"),
+        ({"x-request-id": "x" * 900}, "x" * 499 + "…"),
+        ({"content-type": "text/event-stream"}, None),
+    ],
+)
+def test_request_id_headers_alone(headers, found):
+    """Before a body is read, the headers alone give the id, short enough for a log."""
+    assert request_id(headers) == found
+
+
+NOW = 1_700_000_000.0
+
+
+@pytest.mark.parametrize(
+    "headers, seconds",
+    [
+        ({"Retry-After": "5"}, 5.0),
+        ({"RETRY-AFTER": " 0.5 "}, 0.5),
+        ({"retry-after": "0"}, 0.0),
+        ({"retry-after": "9999999999"}, 9999999999.0),
+        ({"retry-after": "-5"}, None),
+        ({"retry-after": "nan"}, None),
+        ({"retry-after": "inf"}, None),
+        ({"retry-after": "9" * 400}, None),
+        ({"retry-after": "1e3"}, None),
+        ({"retry-after": "abc"}, None),
+        ({"retry-after": ""}, None),
+        ({"retry-after": "١٢"}, None),
+        ({"retry-after": "5 apples"}, None),
+        ({}, None),
+        ({"retry-after": "Tue, 14 Nov 2023 22:13:30 GMT"}, 10.0),
+        ({"retry-after": "Tuesday, 14-Nov-23 22:13:30 GMT"}, 10.0),
+        ({"retry-after": "Tue Nov 14 22:13:30 2023"}, 10.0),
+        ({"retry-after": "Tue, 14 Nov 2023 21:13:30 GMT"}, 0.0),
+        ({"retry-after": "Fri, 31 Dec 9999 23:59:59 GMT"}, 253402300799.0 - NOW),
+        ({"retry-after": "Fri, 99 Foo 9999 99:99:99 GMT"}, None),
+        ({"retry-after": "Fri, 31 Dec 9999 23:59:59 -9959"}, None),
+        ({"retry-after-ms": "300"}, 0.3),
+        ({"retry-after-ms": "300", "retry-after": "1"}, 0.3),
+        ({"retry-after-ms": "x", "retry-after": "1"}, 1.0),
+        ({"retry-after-ms": "0", "retry-after": "1"}, 1.0),
+        ({"retry-after-ms": "0"}, 0.0),
+        ({"retry-after-ms": "-1"}, None),
+    ],
+)
+def test_retry_after_forms(headers, seconds):
+    """Every form of Retry-After is finite seconds of 0 or more, or nothing (E6)."""
+    assert retry_after_seconds(headers, NOW) == seconds
+
+
+def test_retry_after_default_clock():
+    """Without a time given, a Retry-After date counts from the wall clock."""
+    assert answer(503, headers={"Retry-After": "Fri, 31 Dec 9999 23:59:59 GMT"}).retry_after > 1e11
+    assert answer(503, headers={"Retry-After": "Sat, 01 Jan 2000 00:00:00 GMT"}).retry_after == 0
+
+
+@pytest.mark.parametrize(
+    "location, shown",
+    [
+        ("https://u:p4ss@login.example:8443/x?key=SECRET#f", "login.example:8443"),
+        ("//other.example/x?key=SECRET", "other.example"),
+        ("/other?key=SECRET", "same host"),
+        ("http://[broken?key=SECRET", "redirected"),
+        ("", "redirected"),
+    ],
+)
+def test_redirect_names_host(location, shown):
+    """A redirect's message names the new host: no query, no user, no path (T12)."""
+    body = b'{"error":{"code":"insufficient_quota"}}'
+    failure = answer(307, body, {"Location": location})
+    assert failure.code == "HTTP_307" and not failure.retryable
+    assert shown in failure.message
+    assert "SECRET" not in failure.message and "p4ss" not in failure.message
+
+
+# Messages.
+
+
+def test_message_html_in_json():
+    """A web page quoted in a message is not shown."""
+    failure = said(502, "upstream said <html><body><h1>502</h1></body></html>")
+    assert_readable(failure.message)
+    assert "upstream said" in failure.message
+
+
+def test_message_is_one_short_line():
+    """Line breaks, control characters and length are taken out of a message."""
+    failure = said(400, "a\r\nb\x00\x1b[31m\u2028c " + "x" * 5000)
+    assert_readable(failure.message)
+    assert failure.message.endswith("…") and "\x1b" not in failure.message
+    assert "a b" in failure.message
+
+
+@pytest.mark.parametrize("length", [8, 200])
+@pytest.mark.parametrize("before", [0, 440, 490, 499, 8180, 8190])
+def test_message_hides_secret(length, before):
+    """No piece of a secret that a body quotes is shown, wherever the message is cut (E12)."""
+    key = "sk-" + "q7" * length
+    texts = (" " * before + key, "x" * before + key, "<p>" * (before // 3) + key)
+    for text in texts:
+        for body in ({"error": {"message": text}}, {"error": {"code": text}}, text, {"odd": text}):
+            failure = answer(401, body, {"x-request-id": key}, secrets=[key])
+            assert "q7" not in failure.message and "q7" not in failure.request_id
+        failure = failure_from_payload({"message": text, "param": text}, secrets=[key])
+        assert "q7" not in failure.message
+
+
+# Errors inside a stream.
+
+
+@pytest.mark.parametrize(
+    "payload, event, error",
+    [
+        ({"error": {"message": "m"}}, "message", {"message": "m"}),
+        ({"error": "m"}, "message", "m"),
+        ({"error": {}}, "message", {}),
+        ({"error": 0}, "message", 0),
+        ({"error": True}, "message", True),
+        ({"error": {"code": 502}, "choices": [{"delta": {}}]}, "message", {"code": 502}),
+        ({"choices": [{"error": "x", "delta": {}}]}, "message", "x"),
+        ({"choices": [{"error": {"code": 1}}], "error": None}, "message", {"code": 1}),
+        ({"message": "m"}, "error", {"message": "m"}),
+        ({"error": {"message": "m"}}, "error", {"message": "m"}),
+        ({"error": None, "choices": []}, " Error ", {"error": None, "choices": []}),
+        ({"detail": "m"}, "message", "m"),
+        ({"detail": "m", "choices": []}, "message", "m"),
+        ({"object": "error", "message": "m"}, "message", {"object": "error", "message": "m"}),
+        ({"type": "error", "x": 1}, "message", {"type": "error", "x": 1}),
+        ({"success": False, "errors": []}, "message", {"success": False, "errors": []}),
+        ({"errors": [{"message": "m"}]}, "message", {"errors": [{"message": "m"}]}),
+        ({"code": "Bad", "message": "m"}, "message", {"code": "Bad", "message": "m"}),
+        ({"base_resp": {"status_code": 1008}}, "message", {"status_code": 1008}),
+    ],
+)
+def test_find_error_shapes(payload, event, error):
+    """Every shape of design.md §8.4 is an error, with choices beside it too."""
+    found = find_error(payload, event)
+    assert found == error and found is not None
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        {},
+        {"error": None},
+        {"error": False},
+        {"error": ""},
+        {"choices": []},
+        {"choices": None},
+        {"choices": [{"error": None, "delta": {"content": "error"}}]},
+        {"choices": [{"delta": {}}], "detail": "m"},
+        {"choices": [{"delta": {}}], "success": False},
+        {"choices": [None]},
+        {"choices": "x"},
+        {"detail": None, "errors": None, "success": True},
+        {"type": "ping"},
+        {"object": "chat.completion.chunk", "choices": [], "usage": {}},
+        {"choices": [{"delta": {}}], "base_resp": {"status_code": 0, "status_msg": ""}},
+        {"message": "hello"},
+    ],
+)
+def test_find_error_none(payload):
+    """Null, false and empty errors, and payloads of other kinds, hold none."""
+    assert find_error(payload) is None
+
+
+@pytest.mark.parametrize(
+    "error, code",
+    [
+        ({"message": "Internal", "type": "server_error", "code": 500}, "SERVER"),
+        ({"message": "Provider disconnected", "code": 502}, "SERVER"),
+        ({"message": "m", "code": "502"}, "SERVER"),
+        ({"message": "m", "code": 400, "type": "exceed_context_size_error"}, None),
+        ({"message": "m", "code": 400, "type": "BadRequestError"}, "INVALID_REQUEST"),
+        ({"message": "m", "status_code": 400, "code": "tool_use_failed"}, "INVALID_REQUEST"),
+        ({"message": "m", "type": "invalid_request_error", "code": None}, "INVALID_REQUEST"),
+        ({"message": "m", "type": "overloaded_error"}, "SERVER"),
+        ({"message": "m", "type": "engine_overloaded_error"}, "SERVER"),
+        ({"message": "m", "type": "authentication_error"}, "AUTH"),
+        ({"message": "m", "type": "permission_error"}, "AUTH"),
+        ({"message": "m", "type": "rate_limit_error"}, "RATE_LIMIT"),
+        ({"message": "m", "status": "RESOURCE_EXHAUSTED", "code": 429}, "RATE_LIMIT"),
+        ({"message": "m", "status": "UNAVAILABLE"}, "SERVER"),
+        ({"message": "m", "code": 401}, "AUTH"),
+        ({"message": "m", "code": 402}, "QUOTA"),
+        ({"message": "m", "code": 403}, "AUTH"),
+        ({"message": "m", "code": 404}, "HTTP_404"),
+        ({"message": "m", "code": 408}, "TIMEOUT"),
+        ({"message": "m", "code": 409}, "HTTP_409"),
+        ({"message": "m", "code": 413}, "INVALID_REQUEST"),
+        ({"message": "m", "code": 429.0}, "RATE_LIMIT"),
+        ({"message": "m", "code": 529}, "SERVER"),
+        ({"message": "m", "code": 1305}, "SERVER"),
+        ({"message": "m", "code": 20}, "SERVER"),
+        ("Insufficient Balance", "QUOTA"),
+        ("[object Object]", "SERVER"),
+        ("429 Too Many Requests", "RATE_LIMIT"),
+        ({}, "SERVER"),
+        (429, "RATE_LIMIT"),
+    ],
+)
+def test_payload_codes(error, code):
+    """An error in a stream has the code that its HTTP status would have given (E17, P1, P2)."""
+    failure = failure_from_payload(error, {"error": error})
+    assert failure.code == (code or "CONTEXT_WINDOW_EXCEEDED")
+    assert failure.phase == "body"
+    assert_readable(failure.message)
+
+
+def test_payload_facts_beside_error():
+    """A status, code and request id beside the error count; the answer's id wins."""
+    payload = {"error": "no", "status": 402, "request_id": "r1"}
+    failure = failure_from_payload("no", payload)
+    assert (failure.code, failure.status, failure.request_id) == ("QUOTA", 402, "r1")
+    assert failure.message == "no"
+    assert failure_from_payload("no", payload, request_id="r2").request_id == "r2"
+
+
+def nest(depth):
+    value = {"message": "deep"}
+    for _ in range(depth):
+        value = {"error": [value]}
+    return value
+
+
+ODD = [
+    0, -1, 10**5000, 1.5, float("nan"), float("inf"), True, None, "", " ", [], {}, [[[]]],
+    "\ud83d", "x\udc00y", {"message": "\ud83d", "code": "\udfff"}, b"bytes", object(), {1, 2},
+    {"message": 5}, {"message": None, "code": None}, {"message": ["a", {"b": "c"}]},
+    {"code": 10**5000, "status": 10**400, "type": 1e400}, {"code": True, "status": [500]},
+    {"code": {"a": 1}, "type": [], "param": 3, "request_id": 7, "loc": 1, "msg": "m"},
+    {"msg": "m", "loc": [10**5000, {"a": 1}, None]}, {1: 2, None: 3}, {"details": [1, "x", None]},
+    {"retryDelay": "xs"}, {"retryDelay": 5}, {"message": "[" * 5000}, {"message": '{"a":' * 5000},
+    {"message": '{"message": ' + "9" * 5000 + "}"}, nest(3), nest(2000), [nest(1)] * 5000,
+    {"message": "x" * 10**6}, {"message": {"message": {"message": "in"}}}, '{"message":"in"}',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("error", ODD, ids=range(len(ODD)))
+def test_payload_never_raises(error):
+    """Whatever stands where an error should be, a readable failure comes out."""
+    for payload in (None, {"error": error}, {"error": "x", "code": error, "request_id": error}):
+        failure = failure_from_payload(error, payload, secrets=["sk-secret"])
+        assert failure.code in CODES or failure.code.startswith("HTTP_")
+        assert_readable(failure.message)
+        json.dumps(failure.to_dict(), ensure_ascii=False).encode("utf-8")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "input " * 40000,
+        "exceed " * 40000,
+        "exceed" * 40000,
+        "add_" * 60000,
+        "exceeded your " * 20000,
+        "no prompt tokens in request " * 9000,
+        "://" + "a:" * 100000,
+        "=http://x/?" + "key" * 60000,
+        "{[" * 100000,
+        '{"' * 100000,
+        "<p" * 100000,
+        "prompt tokens " * 20000,
+        " " * 250000,
+    ],
+    ids=range(13),
+)
+def test_reading_hostile_text_stays_cheap(text):
+    """A quarter of a megabyte of anything is read in linear time."""
+    start = time.process_time()
+    failure_from_payload({"message": text}, secrets=["sk-secret"])
+    answer(400, text[:65536])
+    answer(400, '{"error":{"message":"' + text[:65536])
+    assert time.process_time() - start < 5.0
