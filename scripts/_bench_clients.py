@@ -138,7 +138,7 @@ class Streamcore(PerPath):
         from streamcore import Client, Limits
 
         return Client(
-            "bench", base_url=url, verify=CA, session_log=self.session_log,
+            "bench", base_url=url, verify=CA, session=self.session_log,
             json_loads=self.json_loads,
             limits=Limits(max_event_bytes=16 << 20, max_stream_bytes=1 << 30, total_timeout=None,
                           max_tool_argument_bytes=4 << 20),

@@ -11,7 +11,7 @@ from importlib import import_module
 
 TYPE_CHECKING = False  # type checkers take it for true; typing itself would cost more to import
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOMES: dict[str, str] = {
     "Client": "client",

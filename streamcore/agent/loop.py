@@ -134,21 +134,21 @@ class Agent:
         """
         return self._events(self._read(prompt), False)
 
-    def _events(self, said: Optional[Message], hold: bool) -> Generator[AgentEvent, None, None]:
+    def _events(self, said: Optional[Message], whole: bool) -> Generator[AgentEvent, None, None]:
         if not self._running.acquire(blocking=False):
             raise RuntimeError("a turn of this agent is under way")
         try:
-            with closing(self._turn(hold).events(said)) as events:
+            with closing(self._turn(whole).events(said)) as events:
                 for event in events:
                     self._tell(event)
                     yield event
         finally:
             self._running.release()
 
-    def _turn(self, hold: bool) -> Turn:
+    def _turn(self, whole: bool) -> Turn:
         config, system, limits = self.config, self._system, self._call_limits
         specs = read_tools(self.tools.specs())  # the registry may have grown since the last turn
-        model = Model(self._start, config, system, specs, limits, hold)
+        model = Model(self._start, config, system, specs, limits, whole)
         return Turn(
             model, self.session, self._dispatcher, self.limits, self._trim, self._report
         )

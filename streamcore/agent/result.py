@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Dict, Optional, Tuple
 
-from ..runtime import CALL_ENDS
+from ..session import CALL_ENDS
 from ..values.chunks import StreamChunk
 from ..values.errors import Failure, Partial
 from ..values.messages import AssistantMessage, Message, ToolCall

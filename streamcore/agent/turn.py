@@ -11,10 +11,10 @@ from __future__ import annotations
 from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import (
-    Any, Callable, Dict, Generator, Iterator, List, Optional, Protocol, Sequence, Tuple, TypeVar,
+    Any, Callable, Dict, Generator, List, Optional, Protocol, Sequence, Tuple, TypeVar,
 )
 
-from ..runtime import RunningCall
+from ..runtime import Recorder, RunningCall
 from ..session import Session
 from ..values.calls import CallConfig, CallContext, LlmRequest
 from ..values.chunks import Finish
@@ -24,7 +24,6 @@ from ..values.given import read_messages
 from ..values.limits import Limits
 from ..values.messages import AssistantMessage, Message, ToolCall
 from ..values.usage import TokenUsage
-from ..wire.assembler import MessageAssembler
 from ..wire.dialects import context_bytes
 from .dispatch import CANCELLED, INTERRUPTED, NOT_EXECUTED, Dispatcher, Ready
 from .gates import CONTEXT_DIALECT, TOOL_CODE, AgentLimits, Gates
@@ -41,14 +40,11 @@ _CODES = {
 """Codes that end a turn with a reason of their own; any other is ``error``."""
 
 
-_CLOSED = "the transport is closed"  # what is raised by a transport whose client was closed
-
-
 class Start(Protocol):
     """What the agent needs of a client: a call started, and recorded as part of a turn."""
 
     def __call__(
-        self, request: LlmRequest, *, session: Optional[Session], turn: bool, hold: bool
+        self, request: LlmRequest, *, recorder: Optional[Recorder], whole: bool
     ) -> RunningCall:
         """Start a call; as ``Client.start`` does."""
 
@@ -59,7 +55,7 @@ class Model:
 
     Args:
         start: starts a call.
-        hold: whether nobody sees the chunks, so that a failed attempt may be tried again.
+        whole: whether nobody sees the chunks, so that a failed attempt may be tried again.
         The other fields are those of ``LlmRequest`` and ``CallContext``.
     """
 
@@ -68,7 +64,7 @@ class Model:
     system: Optional[str]
     tools: Tuple[FrozenDict, ...]
     limits: Optional[Limits]
-    hold: bool
+    whole: bool
 
 
 class Turn:
@@ -175,7 +171,7 @@ class Turn:
         model = self._model
         context = CallContext(self._dispatcher.cancel, model.limits)
         request = LlmRequest(model.config, tuple(messages), model.system, model.tools, context)
-        return model.start(request, session=self._session, turn=False, hold=model.hold)
+        return model.start(request, recorder=self._session.recorder(turn=False), whole=model.whole)
 
     def _answer(self, call: RunningCall) -> Events[AssistantMessage]:
         """Let the model answer, and return its whole message.
@@ -183,27 +179,22 @@ class Turn:
         Raises:
             LlmError: when there is none.
         """
-        assembler = MessageAssembler()
-        with closing(_unless_closed(call.chunks())) as chunks:
+        with closing(call.chunks()) as chunks:
             for chunk in chunks:
-                assembler.push(chunk)
                 if chunk.__class__ is Finish:
-                    self._take(assembler, call.config.provider)
+                    self._take(call)
                 yield AgentEvent("chunk", self._step, chunk=chunk)
-        assembler.message  # raises the failure of an answer that has one
-        assert self._message is not None  # taken with its finish
-        return self._message
+        return call.message
 
-    def _take(self, assembler: MessageAssembler, provider: str) -> None:
+    def _take(self, call: RunningCall) -> None:
         """Note an answer that has ended: from here on its calls are owed a result."""
-        usage = assembler.usage
-        if usage is not None:
-            self._usage = usage if self._usage is None else self._usage + usage
-        finish = assembler.finish
-        if finish is not None and finish.kind not in ("error", "aborted"):
-            self._message = replace(assembler.message, provider=provider)
+        for usage in (call.usage, call.failed_usage):
+            if usage is not None:
+                self._usage = usage if self._usage is None else self._usage + usage
+        if call.finish not in ("error", "aborted"):
+            self._message = call.message
             self._steps += 1
-            self._open = {call.id: call for call in self._message.tool_calls}
+            self._open = {made.id: made for made in self._message.tool_calls}
 
     def _calls(self, calls: Sequence[ToolCall]) -> Events[Optional[Stop]]:
         """Answer every call of a step, in order; return why the loop stops, or None."""
@@ -303,16 +294,6 @@ class Turn:
             stop.reason, self._message, tuple(self._session.derive_messages()), self._usage,
             self._steps, tuple(self._outcomes), stop.failure, stop.partial,
         )
-
-
-def _unless_closed(chunks: Iterator[_Given]) -> Generator[_Given, None, None]:
-    """Yield the chunks; tell of a client that was closed, by a tool say, as of a failed call."""
-    try:
-        yield from chunks
-    except RuntimeError as error:
-        if str(error) != _CLOSED:  # a bug of middleware stays one
-            raise
-        raise LlmError(f"no call can be made: {_CLOSED}", "TRANSPORT", False) from error
 
 
 def _meddled(fault: ValueError) -> LlmError:

@@ -52,7 +52,7 @@ class Outcome:
     @property
     def arrived(self) -> Partial:
         """The text, reasoning and usage that came."""
-        return self._assembler.partial()
+        return self._assembler.partial
 
 
 def write_report(outcome: Outcome, terminal: Terminal) -> None:

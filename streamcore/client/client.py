@@ -10,23 +10,32 @@ from __future__ import annotations
 
 import os
 import threading
+from inspect import signature
 from types import TracebackType
-from typing import Any, Callable, Mapping, Optional, Type, Union
+from typing import Any, Callable, Mapping, Optional, Protocol, Type, Union
 
 from ..providers import ProviderProfile, get_profile
-from ..runtime import Credential, HttpAdapter, HttpSettings
-from ..runtime import LlmRuntime, RunningCall
-from ..session import Session
+from ..runtime import (
+    Credential, HttpAdapter, HttpSettings, LlmRuntime, Recorder, RunningCall,
+)
 from ..transport import Transport
 from ..values.calls import CallConfig, CallContext, LlmRequest
 from ..values.chunks import StreamChunk
 from ..values.limits import Limits
 from ..values.messages import AssistantMessage
+from ..values.renamed import renamed
 from ..values.retry import RetryPolicy, RetryRecord
 from ..wire.dialects.options import DialectOptions
 from .stream import Stream
 
 DEFAULT_PROVIDER = "openai-compatible"
+
+
+class Log(Protocol):
+    """What a client asks of a session: something that writes one call into it."""
+
+    def recorder(self, turn: bool = True) -> Recorder:
+        """Return the writer of one call, which is a turn of its own or part of one."""
 
 
 class Client:
@@ -41,21 +50,21 @@ class Client:
         api_key: the key, or a function that gives it at every call.
         limits: clocks and sizes for every call.
         retry: a ``RetryPolicy``; None is the profile's, or else one request and no more.
-        session: a ``requests.Session`` of the caller's, used and left alone.
+        session: a ``Session`` that every call is recorded in.
+        http_session: a ``requests.Session`` of the caller's, used and left alone.
         headers: sent with every request.
         app: the embedding tool as ``name/version``, for the User-Agent.
         proxies, verify, cert: as ``requests`` takes them.
         pool_size: idle connections kept, 1 or more.
         options: dialect options instead of the profile's.
-        session_log: a ``Session`` every call is recorded in.
         on_retry: called with a ``RetryRecord`` before the wait for a next attempt.
         json_loads: a faster parser of payloads, such as ``orjson.loads``; what it refuses
             is read again strictly, and tool arguments are always read by ours.
-            It is not called for a payload that differs from known ones in its text only.
     Raises:
         ValueError, TypeError: for an unknown provider or values that cannot be.
     """
 
+    @renamed(session_log="session")
     def __init__(
         self,
         model: str,
@@ -65,7 +74,8 @@ class Client:
         api_key: Credential = None,
         limits: Optional[Limits] = None,
         retry: Optional[RetryPolicy] = None,
-        session: Any = None,
+        session: Optional[Log] = None,
+        http_session: Any = None,
         headers: Optional[Mapping[str, str]] = None,
         app: Optional[str] = None,
         proxies: Optional[Mapping[str, str]] = None,
@@ -73,20 +83,20 @@ class Client:
         cert: Any = None,
         pool_size: int = 10,
         options: Optional[DialectOptions] = None,
-        session_log: Optional[Session] = None,
         on_retry: Optional[Callable[[RetryRecord], None]] = None,
         json_loads: Optional[Callable[[str], Any]] = None,
     ) -> None:
         profile = get_profile(DEFAULT_PROVIDER if provider is None else provider)
         if not isinstance(retry, (RetryPolicy, type(None))):
             raise TypeError(f"retry is a RetryPolicy, not {type(retry).__name__}")
-        if not isinstance(session_log, (Session, type(None))):
-            raise TypeError(f"session_log is a Session, not {type(session_log).__name__}")
+        if hasattr(http_session, "recorder"):
+            raise TypeError("http_session is a requests.Session; a log is given as session")
         self.model = model
         self.provider = profile.name
         self.runtime = LlmRuntime()
         self._transport = Transport(
-            session=session, proxies=proxies, verify=verify, cert=cert, pool_size=pool_size
+            http_session=http_session, proxies=proxies, verify=verify, cert=cert,
+            pool_size=pool_size,
         )
         settings = HttpSettings(
             profile=profile,
@@ -102,9 +112,10 @@ class Client:
         self.adapter = HttpAdapter(settings, self._transport)
         self.runtime.register_adapter([profile.name], self.adapter)
         self._retry = retry
-        self._session_log = session_log
+        self._session = _checked_log(session)
         self._on_retry = on_retry
 
+    @renamed(session_log="session")
     def stream(
         self,
         messages: Any,
@@ -126,7 +137,7 @@ class Client:
         extra_body: Optional[Mapping[str, Any]] = None,
         session_id: Optional[str] = None,
         user_id: Optional[str] = None,
-        session_log: Optional[Session] = None,
+        session: Optional[Log] = None,
         raw: bool = False,
     ) -> Stream:
         """Ask, and return the answer's stream.
@@ -138,7 +149,7 @@ class Client:
             cancel: set it, from any thread or signal handler, to stop: ``ABORTED``.
             limits: this call's own; fields not given fall through to the client's.
             headers: this call's own, over the client's.
-            session_log: a ``Session`` to record in, instead of the client's.
+            session: a ``Session`` to record in, instead of the client's.
             raw: keep the raw events in ``Stream.raw``.
             The other arguments are those of ``CallConfig``.
         Raises:
@@ -146,13 +157,13 @@ class Client:
         """
         return self._ask(
             messages,
-            hold=False,
+            whole=False,
             system=system,
             tools=tools,
             cancel=cancel,
             limits=limits,
             headers=headers,
-            session_log=session_log,
+            session=session,
             raw=raw,
             tool_choice=tool_choice,
             parallel_tool_calls=parallel_tool_calls,
@@ -172,39 +183,39 @@ class Client:
         self,
         messages: Any,
         *,
-        hold: bool,
+        whole: bool,
         system: Optional[str] = None,
         tools: Any = (),
         cancel: Optional[threading.Event] = None,
         limits: Optional[Limits] = None,
         headers: Optional[Mapping[str, str]] = None,
-        session_log: Optional[Session] = None,
+        session: Optional[Log] = None,
         raw: bool = False,
         **config: Any,
     ) -> Stream:
-        """Ask as ``stream`` does; ``hold`` as in ``start``, ``config`` as in ``CallConfig``."""
+        """Ask as ``stream`` does; ``whole`` as in ``start``, ``config`` as in ``CallConfig``."""
         context = CallContext(cancel, limits, headers, [] if raw else None)
         asked = CallConfig(self.model, self.provider, **config)
         request = LlmRequest(asked, messages, system, tools, context)
-        log = self._session_log if session_log is None else session_log
-        return Stream(self.start(request, session=log, hold=hold), context)
+        log = self._session if session is None else _checked_log(session)
+        recorder = None if log is None else log.recorder()
+        return Stream(self.start(request, recorder=recorder, whole=whole), context)
 
     def start(
         self,
         request: LlmRequest,
         *,
-        session: Optional[Session] = None,
-        turn: bool = True,
-        hold: bool = False,
+        recorder: Optional[Recorder] = None,
+        whole: bool = False,
     ) -> RunningCall:
         """Start a call made by hand, under this client's retry policy.
 
         Args:
             request: what is asked; its config names this client's provider.
-            session: where it is recorded; None records nothing.
-            turn: whether the call is a turn of its own in that record.
-            hold: whether no chunk is given out before the answer has ended, so that an
-                attempt may be tried again although chunks had come.
+            recorder: writes a log of the call, as ``Session.recorder()`` does; None writes
+                nothing.
+            whole: whether the chunks of an attempt are held back until it has ended, so
+                that it may be tried again although chunks had come.
         Raises:
             LlmError: what is wrong locally, before any I/O.
         """
@@ -212,12 +223,12 @@ class Client:
             self.runtime,
             request,
             policy=self._retry,
-            session=session,
-            turn=turn,
-            hold=hold,
+            recorder=recorder,
+            whole=whole,
             on_retry=self._on_retry,
         )
 
+    @renamed(session_log="session")
     def complete(
         self,
         messages: Any,
@@ -235,10 +246,10 @@ class Client:
             LlmError: when the answer failed; what ``on_chunk`` raises comes out unchanged.
             TypeError: for an argument ``stream`` has not.
         """
-        unknown = options.keys() - (Client.stream.__kwdefaults__ or {}).keys()
+        unknown = options.keys() - _ARGUMENTS
         if unknown:
             raise TypeError(f"complete() got an unexpected argument {sorted(unknown)[0]!r}")
-        with self._ask(messages, hold=on_chunk is None, **options) as stream:
+        with self._ask(messages, whole=on_chunk is None, **options) as stream:
             for chunk in stream:
                 if on_chunk is not None:
                     on_chunk(chunk)
@@ -264,3 +275,17 @@ class Client:
 
     def __reduce__(self) -> Any:
         raise TypeError("a client may hold a key and connections, and is not pickled")
+
+
+_ARGUMENTS = frozenset(signature(Client.stream).parameters) - {"self", "messages"}
+"""What ``complete`` takes of ``stream``, by name."""
+
+
+def _checked_log(session: Any) -> Optional[Log]:
+    if session is None or hasattr(session, "recorder"):
+        log: Optional[Log] = session
+        return log
+    raise TypeError(
+        f"session is the log, a Session of this package, not a {type(session).__name__};"
+        " an HTTP session is given as http_session"
+    )

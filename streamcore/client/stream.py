@@ -10,17 +10,15 @@ from __future__ import annotations
 
 import time
 import weakref
-from dataclasses import replace
 from types import TracebackType
 from typing import Dict, Iterator, List, Optional, Type
 
 from ..runtime import RunningCall
 from ..values.calls import CallContext
-from ..values.chunks import Finish, FinishReason, StreamChunk, TextDelta
-from ..values.errors import LlmError, Partial
+from ..values.chunks import Finish, StreamChunk, TextDelta
+from ..values.errors import Failure, LlmError, Partial
 from ..values.messages import AssistantMessage
 from ..values.usage import TokenUsage
-from ..wire.assembler import MessageAssembler
 from ..wire.sse import SseEvent
 
 
@@ -39,9 +37,8 @@ class Stream:
         self._call = call
         self._context = context
         self._chunks = call.chunks()
-        self._assembler = MessageAssembler()
-        self._push = self._assembler.push
         self._error: Optional[LlmError] = None
+        self._trace: Optional[TracebackType] = None  # of the error, as it was first raised
         self._message: Optional[AssistantMessage] = None
         self._first_at: Optional[float] = None
         self._ended_at: Optional[float] = None
@@ -60,10 +57,14 @@ class Stream:
             LlmError: when the answer failed or was stopped.
         """
         if self._error is not None:
-            raise self._error
+            raise self._error.with_traceback(self._trace)  # one that grows with no pull
         try:
             chunk = next(self._chunks)
-            self._push(chunk)
+            if chunk.__class__ is Finish:
+                self._end()
+            elif self._first_at is None:
+                self._first_at = time.monotonic()
+            return chunk
         except StopIteration:
             if self._message is None:
                 raise self._fail(_closed()) from None
@@ -73,11 +74,6 @@ class Stream:
         except BaseException:
             self.close()
             raise
-        if chunk.__class__ is Finish:
-            self._finish(chunk)
-        elif self._first_at is None:
-            self._first_at = time.monotonic()
-        return chunk
 
     def iter_text(self) -> Iterator[str]:
         """Yield the text deltas only, as they come."""
@@ -92,7 +88,7 @@ class Stream:
         Raises:
             LlmError: when the answer failed; ``ABORTED`` after ``close()``.
         """
-        for _ in self:  # to its very end: then the connection is free for the next call
+        for _ in self:
             pass
         assert self._message is not None
         return self._message
@@ -100,12 +96,22 @@ class Stream:
     @property
     def usage(self) -> Optional[TokenUsage]:
         """The provider's usage report; None before it came, or without one."""
-        return self._assembler.usage
+        return self._call.usage
 
     @property
-    def finish(self) -> Optional[FinishReason]:
-        """Why the answer ended; None while it runs."""
-        return self._assembler.finish
+    def finish(self) -> Optional[str]:
+        """The word for how the answer ended, as ``message.finish``; None while it runs."""
+        return self._call.finish if self._ended_at is not None else None
+
+    @property
+    def failure(self) -> Optional[Failure]:
+        """Why the answer failed, under the finish ``error`` or ``aborted``; else None."""
+        return None if self._error is None else self._error.failure
+
+    @property
+    def finish_word(self) -> Optional[str]:
+        """The provider's own word for how the answer ended; None before, or without one."""
+        return self._call.finish_word if self._ended_at is not None else None
 
     @property
     def diagnostics(self) -> Dict[str, int]:
@@ -137,9 +143,10 @@ class Stream:
         """Seconds from ``stream()`` to the end, or until now while it runs."""
         return (self._ended_at or time.monotonic()) - self._context.started_at
 
+    @property
     def partial(self) -> Partial:
-        """Return what has arrived so far; never a tool call."""
-        return self._assembler.partial()
+        """What has arrived so far; never a tool call."""
+        return self._call.partial
 
     def close(self) -> None:
         """Stop and close the connection; may be called again, and from any thread.
@@ -170,31 +177,20 @@ class Stream:
         state = "running" if self._ended_at is None else "failed" if self._error else "ended"
         return f"<Stream {state}, {self._call.config.model}>"
 
-    def _finish(self, chunk: StreamChunk) -> None:
-        assert isinstance(chunk, Finish)
+    def _end(self) -> None:
+        """Take the message of an answer whose finish has come; raise the failure of another."""
         if self._error is not None:  # closed from another thread just now
             raise self._error
-        if chunk.reason.kind not in ("error", "aborted"):
-            made = self._assembler.message
-            self._message = replace(made, provider=self._call.config.provider)
-            self._ended_at = time.monotonic()
-            self._abandoned.detach()  # the connection is good for another call
-            return
-        error = self._call.error
-        if error is None or error.failure != chunk.reason.failure:  # middleware made its own
-            try:
-                self._assembler.message
-            except LlmError as told:
-                error = told
-        assert error is not None
-        raise self._fail(error)
+        self._message = self._call.message
+        self._ended_at = time.monotonic()
+        self._abandoned.detach()  # the connection is good for another call
 
     def _fail(self, error: LlmError) -> LlmError:
         """Keep the first failure, with what had arrived before it, and return it."""
         if self._error is None:
             if error.partial == Partial():
-                error.with_partial(self._assembler.partial())
-            self._error = error
+                error.with_partial(self._call.partial)
+            self._error, self._trace = error, error.__traceback__
             self._ended_at = time.monotonic()
         return self._error
 

@@ -22,9 +22,9 @@ from ..values.frozen import FrozenDict
 from ..values.given import invalid
 from ..values.limits import Limits, ResolvedLimits, resolve_limits
 from ..values.retry import RetryPolicy
-from ..wire.dialects import write_body
+from ..wire.dialects import make_decoder, write_body
 from ..wire.dialects.options import DialectOptions
-from .attempt import Attempt
+from .attempt import Post, read_answer
 from .headers import find_key, has_header, make_headers
 from .secrets import secrets_of
 
@@ -39,11 +39,16 @@ _WANTED: Dict[str, Tuple[Any, str]] = {
 
 
 class LlmAdapter(Protocol):
-    """What the runtime asks of a way to a provider; ``resolve_model`` and ``list_models``
-    may be there too, with the meanings they have on ``HttpAdapter``."""
+    """What the runtime asks of a way to a provider.
+
+    ``stream`` is asked when the first chunk is pulled, after the request was recorded. An
+    adapter may also have ``prepare``, which is asked in its place and earlier: it checks the
+    request, raises what is wrong locally, sends nothing, and returns the chunks. It may have
+    ``resolve_model`` and ``list_models`` too, with the meanings they have on ``HttpAdapter``.
+    """
 
     def stream(self, request: LlmRequest) -> Iterator[StreamChunk]:
-        """Check ``request`` locally, then return its chunks; both may raise ``LlmError``."""
+        """Return the chunks of one answer; a failure is raised as ``LlmError``."""
 
 
 @dataclass(frozen=True)
@@ -75,13 +80,6 @@ class HttpSettings:
     options: Optional[DialectOptions] = None
     environ: Optional[Mapping[str, str]] = field(default=None, repr=False)
     json_loads: Optional[Callable[[str], Any]] = None
-    _limits: ResolvedLimits = field(init=False, repr=False, compare=False)  # once, not per call
-    # Remembered, for they depend on nothing that can change: what is known of the last model,
-    # and the address of the last base URL. They would take 20 µs of each call.
-    _models: Dict[str, Tuple[ModelInfo, DialectOptions]] = field(
-        init=False, repr=False, compare=False, default_factory=dict)
-    _urls: Dict[Optional[str], str] = field(
-        init=False, repr=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         for name, (kinds, wanted) in _WANTED.items():
@@ -91,27 +89,18 @@ class HttpSettings:
         object.__setattr__(self, "headers", FrozenDict(self.headers))
         names = (self.api_key_env,) if isinstance(self.api_key_env, str) else self.api_key_env
         object.__setattr__(self, "api_key_env", tuple(names))
-        object.__setattr__(self, "_limits", resolve_limits(self.limits, self.profile.limits))
 
     def limits_for(self, context: CallContext) -> ResolvedLimits:
         """Return every limit of one call: its own, over these, over the profile's."""
-        if context.limits is None:
-            return self._limits
         return resolve_limits(context.limits, self.limits, self.profile.limits)
 
-    def model_and_options(self, name: str) -> Tuple[ModelInfo, DialectOptions]:
-        """Return what is known of a model, and the dialect's options for it."""
-        known = self._models.get(name) if isinstance(name, str) else None
-        if known is None:
-            model = self.profile.model(name)
-            options = self.options
-            if options is None:
-                options = self.profile.dialect_options(model)
-            elif options.context_window is None:
-                options = replace(options, context_window=model.context_window)
-            known = (model, options)
-            _remember(self._models, name, known)
-        return known
+    def options_for(self, model: ModelInfo) -> DialectOptions:
+        """Return the dialect's options for a model."""
+        if self.options is None:
+            return self.profile.dialect_options(model)
+        if self.options.context_window is None:
+            return replace(self.options, context_window=model.context_window)
+        return self.options
 
     def url(self) -> str:
         """Return the address to post to.
@@ -122,16 +111,12 @@ class HttpSettings:
         base, name = self.base_url, self.profile.base_url_env
         if base is None and name and self.environ is not None:
             base = self.environ.get(name) or None
-        found = self._urls.get(base) if isinstance(base, (str, type(None))) else None
-        if found is None:
-            if base is None and self.profile.base_url is None and self.environ is None and name:
-                raise invalid(
-                    f"there is no base URL: give base_url, or provider={self.profile.name!r}"
-                    f" so that {name} is read"
-                )
-            found = self.profile.url(base)
-            _remember(self._urls, base, found)
-        return found
+        if base is None and self.profile.base_url is None and self.environ is None and name:
+            raise invalid(
+                f"there is no base URL: give base_url, or provider={self.profile.name!r}"
+                f" so that {name} is read"
+            )
+        return self.profile.url(base)
 
     def __reduce__(self) -> Any:
         raise TypeError("settings may hold a key and are not pickled")
@@ -165,7 +150,7 @@ class HttpAdapter:
 
     def resolve_model(self, model: str) -> ModelInfo:
         """Return what is known of a model; an unknown one has the profile's defaults."""
-        return self._settings.model_and_options(model)[0]
+        return self._settings.profile.model(model)
 
     def list_models(self) -> Tuple[str, ...]:
         """Return the names of the models the profile knows; others pass through."""
@@ -182,7 +167,8 @@ class HttpAdapter:
             LlmError: ``UNSUPPORTED_REASONING_EFFORT``.
         """
         profile = self._settings.profile
-        model, options = self._settings.model_and_options(config.model)
+        model = profile.model(config.model)
+        options = self._settings.options_for(model)
         return {
             "dialect": profile.dialect,
             "options": {item.name: getattr(options, item.name) for item in fields(options)},
@@ -190,14 +176,23 @@ class HttpAdapter:
         }
 
     def stream(self, request: LlmRequest) -> Iterator[StreamChunk]:
-        """Return the chunks of one answer.
+        """Return the chunks of one answer; the request is sent when the first is pulled.
 
         Raises:
             LlmError: at once for what is wrong locally; while iterating for the rest.
         """
+        return self.prepare(request)
+
+    def prepare(self, request: LlmRequest) -> Iterator[StreamChunk]:
+        """Check the request and return its chunks; nothing is sent before the first is pulled.
+
+        Raises:
+            LlmError: what is wrong locally.
+        """
         settings, context = self._settings, request.context
         profile, config = settings.profile, request.config
-        model, options = settings.model_and_options(config.model)
+        model = profile.model(config.model)
+        options = settings.options_for(model)
         effort = profile.effort_fields(config.reasoning_effort, model)
         data = write_body(profile.dialect, request, options, effort)
         url = _url(settings)
@@ -206,17 +201,12 @@ class HttpAdapter:
         limits = settings.limits_for(context)
         if context.budget is None:
             context.budget = WaitBudget(limits.total_timeout)
-        secrets = secrets_of(headers, url, key)
-        attempt = Attempt(
-            profile.dialect, url, headers, data, limits, secrets, options, settings.json_loads
+        self._transport.check()
+        post = Post(url, headers, data, limits, secrets_of(headers, url, key))
+        decoder = make_decoder(
+            profile.dialect, options, limits, context.diagnostics, settings.json_loads
         )
-        return attempt.run(self._transport, context)
-
-
-def _remember(known: Dict[Any, Any], key: Any, value: Any) -> None:
-    """Keep the last value only: few clients ask for two models in turn."""
-    known.clear()
-    known[key] = value
+        return read_answer(self._transport, post, decoder, context)
 
 
 def _url(settings: HttpSettings) -> str:

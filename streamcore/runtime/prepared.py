@@ -1,43 +1,60 @@
 # SPDX-License-Identifier: MIT
-"""One call, resolved and frozen, that is dispatched once.
+"""One call, resolved and frozen, that is recorded and dispatched once.
 
-In: a config made whole, and the adapter that was registered when it was made.
-Out: one chunk stream with exactly one finish. What a provider or the network did
-never raises: it is the reason of that finish. Local mistakes, and errors of the
-consumer and of middleware, stay raised.
+In: a config made whole, and the adapter that was registered when the call was prepared.
+Out: one chunk stream with exactly one finish, and the message it comes to. Nothing that a
+provider, the network, an adapter or a middleware does is raised: it is the reason of that
+finish. Raised by ``stream()``: what is wrong locally, before any I/O.
 """
 
 from __future__ import annotations
 
-import threading
-from typing import Any, Callable, Iterator, List, Mapping, Optional, Tuple
+from itertools import count
+from typing import (
+    Any, Callable, Generator, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Protocol,
+    Sequence, Tuple,
+)
 
 from ..providers import ModelInfo
 from ..values.calls import CallConfig, CallContext, LlmRequest
 from ..values.chunks import Finish, FinishReason, StreamChunk, UsageChunk
 from ..values.errors import LlmError, aborted_error
 from ..values.frozen import FrozenDict, freeze
-from ..values.retry import RetryPolicy
+from ..values.messages import AssistantMessage
+from ..values.retry import RetryPolicy, RetryRecord
+from ..wire.assembler import ChunkFault, MessageAssembler
 
-Next = Callable[[LlmRequest], Iterator[StreamChunk]]
-Middleware = Callable[[LlmRequest, Next], Iterator[StreamChunk]]
+Send = Callable[[LlmRequest], Iterator[StreamChunk]]
+Middleware = Callable[[LlmRequest, Send], Iterator[StreamChunk]]
+Push = Callable[[StreamChunk], None]
+Chunks = Generator[StreamChunk, None, None]
 
 
-NO_RETRY = RetryPolicy(max_retries=0)
+class Source(NamedTuple):
+    """Where chunks come from: its name in messages, and what begins to give them."""
 
-# What is wrong locally, before any I/O, and so with the caller: it is raised, not streamed.
-_LOCAL = frozenset((
-    "MISSING_CREDENTIAL", "INVALID_CREDENTIAL", "INVALID_REQUEST", "UNSUPPORTED_CONTENT",
-    "UNSUPPORTED_REASONING_EFFORT", "NO_ADAPTER", "INVALID_ADAPTER", "INVALID_PREPARED_CALL",
-    "REGISTRATION_DISPOSED", "DUPLICATE_ADAPTER", "INVALID_CONFIG",
-))
+    name: str
+    begin: Callable[[], Iterable[StreamChunk]]
+
+
+class Recorder(Protocol):
+    """What the runtime is handed to write a log of one call."""
+
+    def turn(self, request: LlmRequest, chunks: Chunks) -> Chunks:
+        """Pass on the chunks of the whole call, and record its beginning and end."""
+
+    def attempt(self, call: PreparedCall, request: LlmRequest, chunks: Chunks) -> Chunks:
+        """Record the request before the first chunk is pulled, and each chunk it passes on."""
+
+    def retry(self, record: RetryRecord) -> None:
+        """Record that another attempt was decided on."""
 
 
 class PreparedCall:
     """A call that is ready: what is recorded of it is what will be sent.
 
-    Its facts can only be read. After the stream, ``error`` is the failure as it was
-    raised, cause and partial included, or None.
+    Its facts can only be read. Once the stream has ended, ``message`` is its message, and
+    ``error`` the failure as it was raised, cause and partial answer included, or None.
     """
 
     def __init__(
@@ -46,23 +63,22 @@ class PreparedCall:
         adapter_defaults: Tuple[str, ...],
         model: ModelInfo,
         adapter: Any,
-        middleware: Tuple[Middleware, ...],
+        middleware: Sequence[Middleware],
         context: CallContext,
         retry: RetryPolicy,
-        describe: Optional[Callable[[CallConfig], Mapping[str, Any]]] = None,
+        recorder: Optional[Recorder] = None,
     ) -> None:
         self._config = config
         self._adapter_defaults = adapter_defaults
         self._model = model
         self._context = context
         self._retry = retry
-        self.error: Optional[LlmError] = None
         self._adapter = adapter
-        self._describe = describe
         self._middleware = middleware
-        self._request: Optional[LlmRequest] = None  # what it was dispatched with
-        self._sent = False  # the adapter has it
-        self._lock = threading.Lock()
+        self._recorder = recorder
+        self._uses = count()  # of ``stream``; next() on it is atomic, which a flag is not
+        self.assembler = MessageAssembler(config.provider)
+        self.error: Optional[LlmError] = None
 
     @property
     def config(self) -> CallConfig:
@@ -92,82 +108,129 @@ class PreparedCall:
     @property
     def facts(self) -> Mapping[str, Any]:
         """What the adapter says it will send by, frozen; empty where it says nothing."""
-        return FrozenDict() if self._describe is None else freeze(dict(self._describe(self.config)))
+        describe = getattr(self._adapter, "describe", None)
+        return FrozenDict() if describe is None else freeze(dict(describe(self.config)))
 
     @property
-    def promised(self) -> bool:
-        """Whether the stream has exactly one finish for sure: middleware may break that."""
-        return not self._middleware
-
-    def stream(self, request: LlmRequest) -> Iterator[StreamChunk]:
-        """Dispatch the call; the network is touched at the first pull.
+    def message(self) -> AssistantMessage:
+        """The whole message of a stream that has ended well.
 
         Raises:
-            LlmError: ``INVALID_PREPARED_CALL`` when it was used before, or for a request
-                with another config; and what is wrong locally, before any I/O.
+            LlmError: the failure of the stream; ``STREAM_CLOSED`` while it runs.
+        """
+        if self.error is not None and self.error.failure == self.assembler.failure:
+            raise self.error  # with its cause; any other finish was made by a middleware
+        return self.assembler.message
+
+    def stream(self, request: LlmRequest) -> Chunks:
+        """Dispatch the call; the network is touched when the first chunk is pulled.
+
+        Raises:
+            LlmError: ``INVALID_PREPARED_CALL`` when the call was used before, or for a
+                request with another config; and what is wrong locally, before any I/O.
         """
         if request.config != self.config:
             raise _misused("the request's config is not the one this call was prepared with")
+        if next(self._uses):
+            raise _misused("a prepared call is dispatched once")
         if request.context is not self.context:
-            request = request.but(context=self.context)
-        with self._lock:
-            if self._request is not None:
-                raise _misused("a prepared call is dispatched once")
-            self._request = request
-        call: Next = self._dispatch
+            request = request.with_context(self.context)
+        chunks = self._guarded(self._sending(request), self.assembler.push)
+        if self._recorder is not None:
+            chunks = self._recorder.attempt(self, request, chunks)
+        return chunks
+
+    def abandon(self, error: LlmError) -> StreamChunk:
+        """Put another end in the place of a failure that was to be tried again; return it."""
+        self.error = error
+        self.assembler = MessageAssembler(self.config.provider)
+        finish = Finish(finish_of(error))
+        self.assembler.push(finish)
+        return finish
+
+    def _sending(self, request: LlmRequest) -> Source:
+        """Return where the chunks come from: the adapter, or the outermost middleware.
+
+        An adapter that has ``prepare`` checks the request now. Any other is asked when the
+        first chunk is pulled: it may send at once, and what is sent is recorded first.
+        """
+        prepare = getattr(self._adapter, "prepare", None)
+        if prepare is None or self.context.cancelled:
+            source = Source("adapter", lambda: self._adapter.stream(request))
+        else:
+            chunks = prepare(request)
+            source = Source("adapter", lambda: chunks)
+        if not self._middleware:
+            return source
+        send = self._last_send(request, source)
         for middleware in reversed(self._middleware):
-            call = _wrap(middleware, call)
-        return iter(call(request))
+            send = _wrapped(middleware, send)
+        return Source("middleware", lambda: send(request))
 
-    def _dispatch(self, request: LlmRequest) -> Iterator[StreamChunk]:
-        """Hand the request to the adapter: the end of the chain of middleware."""
-        sent = self._request
-        assert sent is not None
-        if request is not sent and request != sent:
-            raise _misused("middleware cannot change a request: another one is recorded")
-        with self._lock:
-            if self._sent:
+    def _last_send(self, request: LlmRequest, adapter: Source) -> Send:
+        """Return the end of the chain of middleware: what hands the request to the adapter."""
+        dispatches = count()
+
+        def send(given: LlmRequest) -> Iterator[StreamChunk]:
+            if given is not request and given != request:
+                raise _misused("middleware cannot change a request: another one is recorded")
+            if next(dispatches):
                 raise _misused("middleware cannot dispatch a call twice: retries are counted")
-            self._sent = True
-        if self.context.cancelled:
-            return self._ended(aborted_error())
-        try:
-            chunks = self._adapter.stream(sent)
-        except LlmError as error:
-            if error.code in _LOCAL:
-                raise
-            return self._ended(error)  # the network's, met before the first pull
-        return self._run(chunks)
+            return self._guarded(adapter, _keep_nothing)
 
-    def _run(self, chunks: Iterator[StreamChunk]) -> Iterator[StreamChunk]:
+        return send
+
+    def _guarded(self, source: Source, push: Push) -> Chunks:
+        """Yield the chunks of a source, each pushed first, and exactly one finish.
+
+        Whatever the source raises becomes that finish. So does a chunk after its finish,
+        which is therefore handed on only once the source has ended.
+        """
+        cancel, failure = self.context.cancel, None
+        chunks: Any = None
         chunk: Optional[StreamChunk] = None
-        failure: Optional[LlmError] = None
         try:
-            cancel = self.context.cancel
+            if cancel is not None and cancel.is_set():
+                raise aborted_error()
+            chunks = iter(source.begin())
             for chunk in chunks:
                 if cancel is not None and cancel.is_set():
-                    chunk = None
                     raise aborted_error()
+                if chunk.__class__ is Finish:
+                    _refuse_more(chunks, source.name)
+                    push(chunk)
+                    break
+                push(chunk)
                 yield chunk
-            if chunk.__class__ is not Finish:
-                raise LlmError("the adapter's stream has no finish", "STREAM_CLOSED")
+            else:
+                raise LlmError(f"the {source.name}'s stream has no finish", "STREAM_CLOSED")
         except LlmError as error:
-            if chunk.__class__ is not Finish:  # after it the answer is proven, whatever comes
-                failure = error
+            failure = error
+        except Exception as error:  # whatever an adapter or a middleware of one's own raised
+            failure = _foreign(error, source.name)
         finally:
             close = getattr(chunks, "close", None)
             if close is not None:
                 close()
-        if failure is not None:
-            yield from self._ended(failure)
+        if failure is None:
+            assert chunk is not None
+            yield chunk
+        else:
+            yield from self._ended(failure, push)
 
-    def _ended(self, error: LlmError) -> Iterator[StreamChunk]:
+    def _ended(self, error: LlmError, push: Push) -> Chunks:
+        """Yield what a failure ends the stream with, and keep it for ``message``."""
+        if self.context.cancelled and error.code != "ABORTED":
+            aborted = aborted_error().with_partial(error.partial)
+            aborted.__cause__ = error
+            error = aborted
         self.error = error
-        ends: List[StreamChunk] = []
-        if error.partial.usage is not None:
-            ends.append(UsageChunk(error.partial.usage))
-        ends.append(Finish(finish_of(error)))
-        return iter(ends)
+        ends: List[StreamChunk] = [Finish(finish_of(error))]
+        if error.partial.usage is not None and self.assembler.usage is None:
+            ends.insert(0, UsageChunk(error.partial.usage))
+        for chunk in ends:
+            push(chunk)
+            yield chunk
 
 
 def finish_of(error: LlmError) -> FinishReason:
@@ -175,8 +238,37 @@ def finish_of(error: LlmError) -> FinishReason:
     return FinishReason("aborted" if error.code == "ABORTED" else "error", error.failure)
 
 
-def _wrap(middleware: Middleware, call: Next) -> Next:
-    return lambda request: middleware(request, call)
+def _keep_nothing(chunk: StreamChunk) -> None:
+    """Let a chunk pass on its way through the middleware; it is assembled behind them."""
+
+
+def _refuse_more(chunks: Iterator[StreamChunk], name: str) -> None:
+    try:
+        more = next(chunks, None)
+    except (LlmError, OSError):  # of the network: the finish was told, so the answer is proven
+        return
+    if more is not None:
+        raise _invalid(f"the {name} gave a chunk after its finish")
+
+
+def _foreign(error: Exception, name: str) -> LlmError:
+    """Return the failure that an exception of another class means; it stays the cause."""
+    if isinstance(error, ChunkFault):
+        failure = _invalid(f"the {name} broke the chunk grammar: {error}")
+    elif isinstance(error, OSError):
+        failure = LlmError(f"the {name} raised {type(error).__name__}", "TRANSPORT")
+    else:
+        failure = _invalid(f"the {name} raised {type(error).__name__}")
+    failure.__cause__ = error
+    return failure
+
+
+def _wrapped(middleware: Middleware, send: Send) -> Send:
+    return lambda request: middleware(request, send)
+
+
+def _invalid(text: str) -> LlmError:
+    return LlmError(text, "INVALID_ADAPTER")
 
 
 def _misused(text: str) -> LlmError:

@@ -18,7 +18,9 @@ from ..values.calls import CallConfig, CallContext
 from ..values.errors import LlmError
 from ..values.given import invalid
 from ..values.retry import RetryPolicy
-from .prepared import NO_RETRY, Middleware, PreparedCall
+from .prepared import Middleware, PreparedCall, Recorder
+
+NO_RETRY = RetryPolicy(max_retries=0)
 
 RequestHook = Callable[[CallConfig], Optional[CallConfig]]
 
@@ -120,6 +122,7 @@ class LlmRuntime:
         *,
         context: Optional[CallContext] = None,
         retry: Optional[RetryPolicy] = None,
+        recorder: Optional[Recorder] = None,
     ) -> PreparedCall:
         """Resolve a call and freeze it: adapter, model, defaults.
 
@@ -129,6 +132,7 @@ class LlmRuntime:
             context: what goes with it; carries its own cancel.
             retry: when a failure is worth another call; None is the adapter's own
                 policy (``adapter.retry``), or else no other call.
+            recorder: writes a log of the call; None writes nothing.
         Raises:
             LlmError: ``INVALID_REQUEST`` for a model without a name, ``NO_ADAPTER``,
                 ``UNSUPPORTED_REASONING_EFFORT``, ``INVALID_ADAPTER``.
@@ -147,10 +151,9 @@ class LlmRuntime:
         config, filled = _with_defaults(config, model)
         _check_effort(config, model)
         context = context or CallContext(cancel)
-        describe = getattr(adapter, "describe", None)
-        wraps = tuple(wrap for (wrap,) in middleware)
+        wraps = [wrap for (wrap,) in middleware]
         retry = retry or getattr(adapter, "retry", None) or NO_RETRY
-        return PreparedCall(config, filled, model, adapter, wraps, context, retry, describe)
+        return PreparedCall(config, filled, model, adapter, wraps, context, retry, recorder)
 
     def _handle(self, route: str) -> AdapterHandle:
         routes = self._routes

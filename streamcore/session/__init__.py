@@ -2,8 +2,8 @@
 """The session log: what was asked, sent, shown and answered, in order and for good.
 
 ``Session`` is an append-only list of events in memory or in a JSON-lines file.
-Who made the events is not its business: it records, recovers, and gives back
-the history a provider accepts. Refused with ``SESSION``: a second writer, a
+It records, recovers, and gives back the history a provider accepts. ``recorder`` writes
+what a call of the runtime does. Refused with ``SESSION``: a second writer, a
 damaged file, a disk that fails.
 """
 
@@ -12,9 +12,11 @@ from __future__ import annotations
 from .history import NOT_STARTED, OUTCOME_UNKNOWN
 from .lines import Event
 from .recorded import RecordedRequest
+from .recorder import CALL_ENDS, CallRecorder
 from .session import Session
 from .state import Recovery
 
 __all__ = [
-    "Event", "NOT_STARTED", "OUTCOME_UNKNOWN", "RecordedRequest", "Recovery", "Session",
+    "CALL_ENDS", "CallRecorder", "Event", "NOT_STARTED", "OUTCOME_UNKNOWN", "RecordedRequest",
+    "Recovery", "Session",
 ]

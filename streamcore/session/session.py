@@ -23,6 +23,7 @@ from .history import in_call_order
 from .lines import refusing
 from .log import EventLog
 from .masking import mask_config
+from .recorder import CallRecorder
 from .records import check_answer, check_said, message_to_record, result_content, same_message
 
 
@@ -65,6 +66,14 @@ class Session(EventLog):
         goes on. Arguments and errors are those of ``Session``.
         """
         return cls(path, **options)
+
+    def recorder(self, turn: bool = True) -> CallRecorder:
+        """Return what writes one call of the runtime into this log.
+
+        Args:
+            turn: whether the call is a turn of its own, with its start and end.
+        """
+        return CallRecorder(self, turn)
 
     def turn_start(self) -> int:
         """Record that a turn begins."""

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 from ..values.clock import WaitBudget
 from ..values.errors import LlmError
 from ..values.limits import ResolvedLimits
+from ..values.renamed import renamed
 from .answer import Answer
 from .watch import Watch
 
@@ -33,7 +34,7 @@ class Transport:
     """Sends requests; safe to share between threads, usable after a fork.
 
     Args:
-        session: the caller's own ``requests.Session``. Its headers, cookies,
+        http_session: the caller's own ``requests.Session``. Its headers, cookies,
             proxies, verify, cert count; its pools are left alone and it is
             never closed here. Where its adapter for the URL is not requests'
             own (a subclass, a mock), the request goes through the session as
@@ -49,10 +50,11 @@ class Transport:
     Nothing is imported or opened before the first ``open``.
     """
 
+    @renamed(session="http_session")
     def __init__(
         self,
         *,
-        session: Any = None,
+        http_session: Any = None,
         proxies: Optional[Mapping[str, str]] = None,
         verify: Union[bool, str, None] = None,
         cert: Union[str, Tuple[str, str], None] = None,
@@ -61,7 +63,7 @@ class Transport:
     ) -> None:
         if pool_size < 1:
             raise ValueError(f"pool_size must be 1 or more: {pool_size}")
-        self._session = session
+        self._session = http_session
         copied = None if proxies is None else dict(proxies)
         self._settings: Dict[str, Any] = {"proxies": copied, "verify": verify, "cert": cert}
         self._trust_env = trust_env
@@ -92,26 +94,36 @@ class Transport:
         Raises:
             ModuleNotFoundError: where requests is not installed.
             LlmError: ``ABORTED``, ``TIMEOUT`` (``clock`` says which), ``TRANSPORT``
-                (``phase`` says where), ``INVALID_REQUEST`` (a URL, header or certificate
-                file that cannot be used).
-            RuntimeError: after ``close``.
+                (``phase`` says where; after ``close`` it is ``prepare``), ``INVALID_REQUEST``
+                (a URL, header or certificate file that cannot be used).
         """
-        if self._closed:
-            raise RuntimeError("the transport is closed")
+        sender = self._ready_sender()
         if budget is None:
             budget = WaitBudget(limits.total_timeout)
         watch = Watch(_target_of(url), limits, cancel, budget, secrets)
         watch.begin()  # cancelled before the call: no connection is made
-        answer: Answer = self._sender().send(url, headers, body, watch)
+        answer: Answer = sender.send(url, headers, body, watch)
         return answer
 
-    def _sender(self) -> Any:
+    def check(self) -> None:
+        """Refuse to begin what could not be sent; nothing is sent.
+
+        Raises:
+            ModuleNotFoundError: where requests is not installed.
+            LlmError: ``TRANSPORT``, not retryable, after ``close``.
+        """
+        self._ready_sender()
+
+    def _ready_sender(self) -> Any:
         """Return the one sender of all threads, made at the first call.
 
         There is no lock: a child forked while another thread holds it could never take it.
         ``dict.setdefault`` is atomic, so of two senders made at once one is kept; the other
         has opened nothing.
         """
+        if self._closed:
+            text = "the client was closed, and makes no more calls"
+            raise LlmError(text, "TRANSPORT", False, phase="prepare")
         sender = self._made.get("sender")
         if sender is None:
             try:

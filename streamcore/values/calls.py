@@ -141,7 +141,7 @@ class CallContext:
         self.started_at = clock()
         self._clock = clock
         self._sleep = sleep
-        self.stop = StopEvent(cancel)  # no way back from it to here: an answer may hold it
+        self.stop = StopEvent(cancel)  # refers to nothing here: an answer may outlive the context
         self._drop: Optional[Callable[[], None]] = None  # drops the connection under way
 
     @property
@@ -224,11 +224,17 @@ class LlmRequest:
     def __reduce__(self) -> Tuple[Any, ...]:  # the context lives in one process, not in a copy
         return type(self), (self.config, self.messages, self.system, self.tools)
 
-    def but(self, **changes: Any) -> LlmRequest:
-        """Return a request with another ``config`` or ``context``; what is said is read already."""
+    def with_config(self, config: CallConfig) -> LlmRequest:
+        """Return the request under another config; what is said is read already."""
+        return self._with("config", config)
+
+    def with_context(self, context: CallContext) -> LlmRequest:
+        """Return the request with another context; what is said is read already."""
+        return self._with("context", context)
+
+    def _with(self, name: str, value: Any) -> LlmRequest:
         other = copy.copy(self)
-        for name, value in changes.items():
-            object.__setattr__(other, name, value)
+        object.__setattr__(other, name, value)
         return other
 
     @classmethod

@@ -13,7 +13,6 @@ from typing import Dict, Iterable, List, Optional
 from ..values.chunks import (
     BlockEnd,
     Finish,
-    FinishReason,
     ReasoningDelta,
     StreamChunk,
     TextDelta,
@@ -25,10 +24,19 @@ from ..values.messages import AssistantMessage
 from ..values.usage import TokenUsage
 
 
-class MessageAssembler:
-    """Collects one chunk stream: ``push`` each chunk, then read ``message``."""
+class ChunkFault(ValueError):
+    """A chunk that breaks the grammar of the chunk stream; the text names the rule."""
 
-    def __init__(self) -> None:
+
+class MessageAssembler:
+    """Collects one chunk stream: ``push`` each chunk, then read ``message``.
+
+    Args:
+        provider: the route the answer comes from, for the message.
+    """
+
+    def __init__(self, provider: Optional[str] = None) -> None:
+        self._provider = provider
         self._text: List[str] = []
         self._reasoning: List[str] = []
         self._ends: Dict[int, BlockEnd] = {}
@@ -39,10 +47,10 @@ class MessageAssembler:
         """Take the next chunk.
 
         Raises:
-            ValueError: for a chunk after the finish, or a second end of one block.
+            ChunkFault: for a chunk after the finish, or a second end of one block.
         """
         if self._finish is not None:
-            raise ValueError(f"a {chunk.type} chunk after the finish")
+            raise ChunkFault(f"a {chunk.type} chunk after the finish")
         kind = chunk.__class__
         if kind is TextDelta:
             self._text.append(chunk.text)  # type: ignore[attr-defined]
@@ -50,7 +58,7 @@ class MessageAssembler:
             self._reasoning.append(chunk.text)  # type: ignore[attr-defined]
         elif isinstance(chunk, BlockEnd):
             if chunk.index in self._ends:
-                raise ValueError(f"a second block-end for block {chunk.index}")
+                raise ChunkFault(f"a second block-end for block {chunk.index}")
             self._ends[chunk.index] = chunk
         elif isinstance(chunk, UsageChunk):
             self._usage = chunk.usage
@@ -58,9 +66,19 @@ class MessageAssembler:
             self._finish = chunk
 
     @property
-    def finish(self) -> Optional[FinishReason]:
-        """Why the stream ended; None while it runs."""
-        return None if self._finish is None else self._finish.reason
+    def finish(self) -> Optional[str]:
+        """The word for how the stream ended, a kind of ``FinishReason``; None while it runs."""
+        return None if self._finish is None else self._finish.reason.kind
+
+    @property
+    def failure(self) -> Optional[Failure]:
+        """The failure of an ``error`` or ``aborted`` finish; None for any other, and before."""
+        return None if self._finish is None else self._finish.reason.failure
+
+    @property
+    def finish_word(self) -> Optional[str]:
+        """The provider's own word for how the answer ended, or None."""
+        return None if self._finish is None else self._finish.raw
 
     @property
     def usage(self) -> Optional[TokenUsage]:
@@ -78,11 +96,11 @@ class MessageAssembler:
         end = self._finish
         if end is None:
             raise LlmError(
-                "the chunk stream has no finish", "STREAM_CLOSED", partial=self.partial()
+                "the chunk stream has no finish", "STREAM_CLOSED", partial=self.partial
             )
         if end.reason.kind in ("error", "aborted"):
             failure = end.reason.failure or Failure("SERVER", "the stream ended with an error")
-            raise LlmError.from_failure(failure, self.partial())
+            raise LlmError.from_failure(failure, self.partial)
         return AssistantMessage(
             content=tuple(self._ends[index].block for index in sorted(self._ends)),
             extras=freeze(end.extras),
@@ -90,10 +108,12 @@ class MessageAssembler:
             usage=self._usage,
             model=end.model,
             response_id=end.response_id,
+            provider=self._provider,
         )
 
+    @property
     def partial(self) -> Partial:
-        """Return what has arrived so far; never a tool call."""
+        """What has arrived so far; never a tool call."""
         return Partial("".join(self._text), "".join(self._reasoning), self._usage)
 
 

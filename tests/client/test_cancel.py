@@ -174,7 +174,7 @@ def test_cancel_with_the_callers_own_session(soon: Any, tls: Any) -> None:
     cancel = threading.Event()
     with requests.Session() as session, LoopbackServer([STALLED], tls=tls) as server:
         session.verify = CA
-        transport = Transport(session=session)
+        transport = Transport(http_session=session)
         at = soon(cancel.set)
         error, _ = outcome(lambda: fetch(transport, server.base_url, cancel=cancel))
         assert error.code == "ABORTED" and time.monotonic() - at < LATE
@@ -191,7 +191,7 @@ def test_cancel_with_a_custom_adapter_is_seen_between_pieces() -> None:
     cancel = threading.Event()
     with requests.Session() as session, LoopbackServer([PINGS]) as server:
         session.mount("http://", Own())
-        transport = Transport(session=session)
+        transport = Transport(http_session=session)
         pieces = post(transport, server.base_url, cancel=cancel).pieces()
         next(pieces)
         cancel.set()

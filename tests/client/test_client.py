@@ -103,9 +103,9 @@ def test_stream_tells_everything(serve: Any, connect: Any) -> None:
         "hello big world", "stop", "openai-compatible")
     assert (message.model, message.response_id) == ("loopback", "chatcmpl-loopback")
     assert stream.usage == message.usage == TokenUsage(input_tokens=3, output_tokens=2)
-    assert stream.finish == FinishReason("stop")
+    assert (stream.finish, stream.finish_word, stream.failure) == ("stop", "stop", None)
     assert (stream.request_id, stream.attempts, stream.diagnostics) == ("req-1", 1, {})
-    assert stream.partial() == Partial("hello big world", usage=stream.usage)
+    assert stream.partial == Partial("hello big world", usage=stream.usage)
     assert stream.time_to_first_token is not None
     assert 0 < stream.time_to_first_token <= stream.duration and before < stream.duration
     again = stream.duration
@@ -131,7 +131,7 @@ def test_message_takes_what_is_left(serve: Any, connect: Any) -> None:
     for chunk in stream:
         if isinstance(chunk, TextDelta):
             break
-    assert stream.partial().text == "hello "
+    assert stream.partial.text == "hello "
     assert stream.message.text == "hello big world"
 
 
@@ -193,7 +193,7 @@ def test_max_tokens_drops_calls_and_counts_them(serve: Any, connect: Any) -> Non
     stream = connect(serve({"steps": [{"answer": answer}]})).stream("hi")
     chunks = list(check_grammar(stream))
     assert (stream.message.text, stream.message.tool_calls) == ("so ", ())
-    assert stream.message.finish == "max-tokens" and stream.finish == FinishReason("max-tokens")
+    assert stream.message.finish == "max-tokens" and stream.finish == "max-tokens"
     assert chunks[-1].reason == FinishReason("max-tokens")  # type: ignore[attr-defined]
     assert sum(stream.diagnostics.values()) >= 1
 
@@ -224,8 +224,8 @@ def test_failed_stream_raises_the_same_error_again(serve: Any, connect: Any) -> 
             pull()
         assert again.value is first.value
     assert first.value.code in ("STREAM_CLOSED", "TRANSPORT")
-    assert first.value.partial == stream.partial()
-    assert stream.partial() == Partial("Hel", usage=TokenUsage(input_tokens=3))
+    assert first.value.partial == stream.partial
+    assert stream.partial == Partial("Hel", usage=TokenUsage(input_tokens=3))
     stream.close()
     with pytest.raises(LlmError) as still:
         next(stream)
@@ -241,7 +241,8 @@ def test_finish_of_a_failed_answer_is_never_handed_out(serve: Any, connect: Any)
             seen.append(chunk)
     assert caught.value.code == "CONTENT_FILTER" and caught.value.partial.text == "a"
     assert not any(isinstance(chunk, Finish) for chunk in seen)
-    assert stream.finish is not None and stream.finish.kind == "error"
+    assert stream.finish == "error"
+    assert stream.failure == caught.value.failure
     assert stream.time_to_first_token is not None
 
 
@@ -447,7 +448,7 @@ def test_cancelled_between_chunks_already_here(serve: Any, connect: Any) -> None
             break
     cancel.set()
     assert code_of(lambda: next(stream)) == "ABORTED"
-    assert stream.partial().text == "hello "
+    assert stream.partial.text == "hello "
 
 
 # complete().
@@ -594,7 +595,7 @@ def test_model_without_a_name(serve: Any) -> None:
     [
         ({"provider": "no-such"}, ValueError), ({"provider": 5}, TypeError),
         ({"retry": 3}, TypeError), ({"limits": {"idle_timeout": 3}}, TypeError),
-        ({"session_log": "file.jsonl"}, TypeError), ({"options": {}}, TypeError),
+        ({"session": "file.jsonl"}, TypeError), ({"options": {}}, TypeError),
         ({"pool_size": 0}, ValueError), ({"headers": "a: b"}, TypeError),
     ],
 )
@@ -778,7 +779,7 @@ def test_middleware_that_swallows_the_finish(serve: Any, connect: Any) -> None:
     )
     stream = client.stream("hi")
     assert code_of(lambda: stream.message) == "STREAM_CLOSED"
-    assert stream.partial().text == "hello big world"
+    assert stream.partial.text == "hello big world"
 
 
 def test_middleware_with_a_failure_of_its_own(serve: Any, connect: Any) -> None:
@@ -792,8 +793,8 @@ def test_middleware_with_a_failure_of_its_own(serve: Any, connect: Any) -> None:
 
 
 @pytest.mark.parametrize("after", [False, True])
-def test_middleware_error_comes_out_unchanged(serve: Any, connect: Any, after: bool) -> None:
-    """In the stream, and after its finish when the stream is taken to its end."""
+def test_middleware_error_fails_the_answer(serve: Any, connect: Any, after: bool) -> None:
+    """In the stream, and after its finish; the exception is the cause, and nothing is retried."""
     server, mine = serve(HELLO if after else SLOW), Mine("mine")
 
     def failing(request: LlmRequest, call: Any) -> Iterator[StreamChunk]:
@@ -805,9 +806,10 @@ def test_middleware_error_comes_out_unchanged(serve: Any, connect: Any, after: b
 
     client = connect(server, retry=QUICK)
     client.runtime.use(failing)
-    with pytest.raises(Mine) as caught:
+    with pytest.raises(LlmError, match="the middleware raised Mine") as caught:
         client.complete("hi")
-    assert caught.value is mine and len(server.requests) == 1
+    assert caught.value.code == "INVALID_ADAPTER" and caught.value.__cause__ is mine
+    assert len(server.requests) == 1
     if not after:
         assert server.requests[0].wait_peer_left(3)
 
@@ -835,13 +837,14 @@ def test_client_shows_and_pickles_no_key(serve: Any, connect: Any) -> None:
 
 
 def test_closed_client_refuses_calls(serve: Any) -> None:
-    """A call after close() is a mistake of the program."""
+    """A call after close() is told so before anything is sent."""
     server = serve(HELLO)
     client = Client("m", base_url=server.base_url)
     with client:
         client.complete("hi")
-    with pytest.raises(RuntimeError, match="closed"):
-        client.complete("hi")
+    with pytest.raises(LlmError, match="the client was closed") as caught:
+        client.stream("hi")
+    assert caught.value.code == "TRANSPORT" and not caught.value.retryable
     client.close()
 
 

@@ -156,7 +156,7 @@ def test_certificate_of_the_client_is_shown(where: str, form: str, tmp_path: Pat
         else:
             given: Dict[str, Any] = {"cert": cert}
             if where == "session":
-                session.cert, given = cert, {"session": session}
+                session.cert, given = cert, {"http_session": session}
             with client_of(url, verify=CA, **given) as client:
                 assert client.complete("hi").text == "hi"
     pem = Path(CLIENT_FILES[0]).read_text(encoding="ascii")
@@ -194,7 +194,7 @@ def test_redirect_is_not_followed_through_a_custom_adapter(status: int) -> None:
     """The status is the code; nothing is sent to the new place."""
     away = {"status": status, "headers": {"Location": "/v1/elsewhere"}, "body": ""}
     with own_session() as session, LoopbackServer([away, HELLO]) as server:
-        with client_of(server.base_url, session=session) as client:
+        with client_of(server.base_url, http_session=session) as client:
             assert failure_of(lambda: client.complete("hi")).code == f"HTTP_{status}"
         assert [request.method for request in server.requests] == ["POST"]
 
@@ -203,7 +203,7 @@ def test_total_clock_is_looked_at_between_pieces_of_a_custom_adapter() -> None:
     """A server that goes on dripping is left at the total clock."""
     drip = {"steps": [{"text": "a"}, PINGS, {"finish": "stop"}, {"done": True}]}
     with own_session() as session, LoopbackServer([drip]) as server:
-        with client_of(server.base_url, session=session) as client:
+        with client_of(server.base_url, http_session=session) as client:
             mine = Limits(total_timeout=0.4, idle_timeout=5.0)
             started = time.monotonic()
             error = failure_of(lambda: client.complete("hi", limits=mine))

@@ -21,9 +21,10 @@ PACKAGE = Path(__file__).resolve().parents[2] / "streamcore"
 ROWS: Tuple[Tuple[str, ...], ...] = (
     ("values",),
     ("wire",),
-    ("transport", "providers", "session"),
+    ("transport", "providers"),
     ("runtime",),
-    ("client", "agent"),
+    ("client", "session"),
+    ("agent",),
     ("config", "loopback"),
     ("cli",),
     ("__main__",),

@@ -63,8 +63,8 @@ def ask(server: LoopbackServer, transport: Transport) -> Callable[..., Dict[str,
     ) -> Dict[str, str]:
         settings = {"base_url": server.base_url, "api_key": KEY, **settings}
         adapter = HttpAdapter(HttpSettings(profile, **settings), transport)
-        request = LlmRequest.make("m", "hi").but(
-            config=config, context=CallContext(headers=call_headers)
+        request = LlmRequest.make("m", "hi").with_config(config).with_context(
+            CallContext(headers=call_headers)
         )
         chunks = list(adapter.stream(request))
         assert isinstance(chunks[-1], Finish)
@@ -80,7 +80,8 @@ def refused(
     headers = settings.pop("call_headers", None)
     settings = {"base_url": "http://127.0.0.1:9/v1", "api_key": KEY, **settings}
     adapter = HttpAdapter(HttpSettings(profile, **settings), None)  # type: ignore[arg-type]
-    request = LlmRequest.make("m", "hi").but(config=config, context=CallContext(headers=headers))
+    request = LlmRequest.make("m", "hi").with_config(config).with_context(
+        CallContext(headers=headers))
     with pytest.raises(LlmError) as caught:
         adapter.stream(request)
     assert caught.value.failure.phase == "prepare"

@@ -33,10 +33,10 @@ def test_rebuilt_bodies_equal_the_bytes_received(provider: str, tmp_path: pathli
                     retry=RetryPolicy(initial_delay=0.01)) as client, Session(path) as log:
             answer = client.complete(
                 "hi", system="be brief", tools=TOOLS, temperature=0.5, stop=["x"],
-                max_tokens=99, extra_body={"vendor": [1, None]}, session_log=log,
+                max_tokens=99, extra_body={"vendor": [1, None]}, session=log,
             )
             result = {"role": "tool", "tool_call_id": "c1", "content": "out"}
-            client.complete([Message("user", "hi"), answer, result], session_log=log)
+            client.complete([Message("user", "hi"), answer, result], session=log)
         sent = [record.body for record in server.requests]
     with Session.open(path) as log:
         contexts = [event.seq for event in log if event.type == "request/context"]
@@ -61,5 +61,5 @@ def test_header_stands_in_the_file_before_the_first_byte_goes_out(tmp_path: path
     path = tmp_path / "log.jsonl"
     with Client("m", base_url="http://127.0.0.1:9/v1") as client, Session(path) as log:
         with pytest.raises(LlmError):
-            client.complete("hi", session_log=log)
+            client.complete("hi", session=log)
     assert b'"request/context"' in path.read_bytes()

@@ -71,7 +71,7 @@ def start(
     """Start a call of an adapter."""
     runtime = LlmRuntime()
     runtime.register_adapter(["p"], adapter)
-    request = LlmRequest.make("m", "hi", provider="p").but(context=context or CallContext())
+    request = LlmRequest.make("m", "hi", provider="p").with_context(context or CallContext())
     return RunningCall(runtime, request, policy=policy, **rest)
 
 
@@ -92,7 +92,7 @@ def test_good_answer_takes_one_attempt() -> None:
     adapter = Scripted(GOOD)
     call = start(adapter)
     assert list(call.chunks()) == GOOD
-    assert call.attempts == 1 == len(adapter.times) and call.error is None
+    assert call.attempts == 1 == len(adapter.times) and call.message.text == "hello"
 
 
 def test_failed_attempts_are_not_seen() -> None:
@@ -126,7 +126,8 @@ def test_what_another_try_cannot_help_is_not_tried_again(code: str) -> None:
 def test_no_retry_after_a_chunk_was_handed_out(mode: str, logged: bool) -> None:
     """What the caller was shown is never followed by another beginning."""
     adapter = Scripted([BlockStart(0, "text"), TextDelta(0, "Hel"), BUSY], GOOD)
-    chunks = run(adapter, replace(QUICK, mode=mode), session=Session() if logged else None)
+    recorder = Session().recorder() if logged else None
+    chunks = run(adapter, replace(QUICK, mode=mode), recorder=recorder)
     assert [chunk.type for chunk in chunks] == ["block-start", "text-delta", "finish"]
     assert len(adapter.times) == 1 and failure_of(chunks) == BUSY.failure
 
@@ -134,14 +135,14 @@ def test_no_retry_after_a_chunk_was_handed_out(mode: str, logged: bool) -> None:
 def test_held_call_is_tried_again_after_chunks() -> None:
     """Where nobody saw them the chunks of a failed attempt are dropped."""
     adapter = Scripted([*GOOD[:2], BUSY], GOOD)
-    assert run(adapter, hold=True) == GOOD
+    assert run(adapter, whole=True) == GOOD
     assert len(adapter.times) == 2
 
 
 def test_held_call_that_fails_for_good_gives_what_had_come() -> None:
     """After the last attempt its chunks come, then the failure."""
     adapter = Scripted([TextDelta(0, "never seen"), BUSY], [*GOOD[:2], BUSY])
-    chunks = run(adapter, replace(QUICK, max_retries=1), hold=True)
+    chunks = run(adapter, replace(QUICK, max_retries=1), whole=True)
     assert chunks == [*GOOD[:2], Finish(FinishReason("error", BUSY.failure))]
 
 
@@ -233,7 +234,8 @@ def test_wait_ends_at_once_when_the_caller_stops(how: str) -> None:
     assert time.monotonic() - began < 3.0
     assert failure_of(chunks).code == "ABORTED" and len(chunks) == 1
     assert chunks[-1].reason.kind == "aborted"  # type: ignore[attr-defined]
-    assert call.error is not None and call.error.failure == failure_of(chunks)
+    with pytest.raises(LlmError, match="ABORTED"):
+        call.message
     assert len(adapter.times) == 1
 
 
@@ -314,9 +316,8 @@ def test_middleware_that_keeps_the_finish_back_is_told() -> None:
     runtime.register_adapter(["p"], adapter)
     runtime.use(lambda request, call: (c for c in call(request) if c.type != "finish"))
     call = RunningCall(runtime, LlmRequest.make("m", "hi", provider="p"), policy=QUICK)
-    with pytest.raises(LlmError) as caught:
-        list(call.chunks())
-    assert caught.value.code == "STREAM_CLOSED" and len(adapter.times) == 1
+    failure = failure_of(list(call.chunks()))
+    assert failure.code == "STREAM_CLOSED" and "middleware" in failure.message
 
 
 def test_middleware_runs_to_its_end_in_every_attempt() -> None:

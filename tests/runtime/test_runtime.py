@@ -88,7 +88,7 @@ def code_of(call: Callable[[], Any]) -> str:
 def run(one: LlmRuntime, config: CallConfig = CallConfig("m", "p"), **context: Any) -> List[Any]:
     """Prepare a call, stream it, and check its grammar."""
     prepared = one.prepare_call(config, context=CallContext(**context))
-    request = LlmRequest.make("m", "hi").but(config=prepared.config)
+    request = LlmRequest.make("m", "hi").with_config(prepared.config)
     return list(check_grammar(prepared.stream(request)))
 
 
@@ -269,9 +269,9 @@ def test_prepared_call_is_dispatched_once() -> None:
     adapter = Canned()
     prepared = runtime(adapter).prepare_call(CallConfig("m", "p"))
     request = LlmRequest.make("m", "hi", provider="p")
-    prepared.stream(request)
+    stream = prepared.stream(request)
     assert code_of(lambda: prepared.stream(request)) == "INVALID_PREPARED_CALL"
-    assert len(adapter.requests) == 1
+    assert list(stream) == answer() and len(adapter.requests) == 1
 
 
 def test_prepared_call_is_dispatched_once_from_many_threads() -> None:
@@ -284,7 +284,7 @@ def test_prepared_call_is_dispatched_once_from_many_threads() -> None:
     def go() -> None:
         start.wait()
         try:
-            prepared.stream(request)
+            list(prepared.stream(request))
         except LlmError as error:
             codes.append(error.code)
 
@@ -313,8 +313,8 @@ def test_prepared_call_carries_its_own_context() -> None:
     adapter, cancel = Canned(), threading.Event()
     prepared = runtime(adapter).prepare_call(CallConfig("m", "p"), cancel)
     stream = prepared.stream(LlmRequest.make("m", "hi", provider="p"))
-    assert adapter.requests[0].context is prepared.context
     next(stream)
+    assert adapter.requests[0].context is prepared.context
     cancel.set()
     (end,) = stream
     assert isinstance(end, Finish) and end.reason.kind == "aborted"
@@ -351,12 +351,55 @@ def test_failure_after_the_finish_changes_nothing() -> None:
     assert run(runtime(Canned(*answer(), LlmError("reset", "TRANSPORT")))) == answer()
 
 
-def test_bug_of_an_adapter_stays_a_bug() -> None:
-    """Only LlmError is a failure; anything else comes out as it is, and closes the stream."""
-    adapter = Canned(BlockStart(0, "text"), KeyError("bug"))
-    with pytest.raises(KeyError, match="bug"):
-        run(runtime(adapter))
-    assert adapter.closed == 1
+@pytest.mark.parametrize("raised, code", [
+    (KeyError("bug"), "INVALID_ADAPTER"), (ConnectionResetError(104, "reset"), "TRANSPORT"),
+])
+@pytest.mark.parametrize("when", ["at once", "later"])
+def test_other_exception_of_an_adapter_is_a_finish(raised: Exception, code: str, when: str) -> None:
+    """It names the class and the adapter, quotes nothing, and has the exception as its cause."""
+    adapter = Canned(*answer()[:2], raised)
+    if when == "at once":
+        adapter.stream = lambda request: (_ for _ in ()).throw(raised)  # type: ignore
+    prepared = runtime(adapter).prepare_call(CallConfig("m", "p"))
+    chunks = list(check_grammar(prepared.stream(LlmRequest.make("m", "hi", provider="p"))))
+    failure = chunks[-1].reason.failure
+    assert (failure.code, failure.retryable) == (code, code == "TRANSPORT")
+    assert failure.message == f"the adapter raised {type(raised).__name__}"
+    assert prepared.error is not None and prepared.error.__cause__ is raised
+
+
+def test_cancel_wins_over_what_an_adapter_raises_then() -> None:
+    """Whatever exception a cancel surfaces as, the finish is aborted."""
+    cancel = threading.Event()
+
+    def chunks() -> Iterator[Any]:
+        yield BlockStart(0, "text")
+        cancel.set()
+        raise KeyError("torn down")
+
+    adapter = Canned()
+    adapter.chunks = chunks()
+    (*_, end) = run(runtime(adapter), cancel=cancel)
+    assert end.reason.kind == "aborted" and end.reason.failure.code == "ABORTED"
+
+
+@pytest.mark.parametrize("chunks", [
+    [*answer(), TextDelta(0, "more")], [*answer(), STOP], [*answer()[:2], *answer()[2:3] * 2, STOP],
+])
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_chunks_that_break_the_grammar_are_no_message(chunks: List[Any], wrapped: bool) -> None:
+    """The slip is named in an error finish, whoever made it."""
+    one = runtime(Canned() if wrapped else Canned(*chunks))
+    if wrapped:
+        one.use(lambda request, send: iter(chunks))
+    prepared = one.prepare_call(CallConfig("m", "p"))
+    given = list(prepared.stream(LlmRequest.make("m", "hi", provider="p")))
+    failure = given[-1].reason.failure  # type: ignore[attr-defined]
+    assert failure.code == "INVALID_ADAPTER" and not failure.retryable
+    assert failure.message.startswith("the middleware" if wrapped else "the adapter")
+    assert [chunk.type for chunk in given].count("finish") == 1
+    with pytest.raises(LlmError, match="INVALID_ADAPTER"):
+        prepared.message
 
 
 def test_exception_thrown_by_the_consumer_closes_the_stream() -> None:
@@ -394,10 +437,10 @@ def test_cancel_that_comes_with_the_finish_wins() -> None:
 
 
 def test_local_mistake_is_raised_at_stream() -> None:
-    """What an adapter refuses before any I/O is not a finish."""
+    """What an adapter refuses in ``prepare``, before any I/O, is not a finish."""
 
-    class Refusing:
-        def stream(self, request: LlmRequest) -> Iterator[StreamChunk]:
+    class Refusing(Canned):
+        def prepare(self, request: LlmRequest) -> Iterator[StreamChunk]:
             raise LlmError("no key", "MISSING_CREDENTIAL")
 
     prepared = runtime(Refusing()).prepare_call(CallConfig("m", "p"))
@@ -512,19 +555,21 @@ def test_middleware_may_answer_by_itself() -> None:
     assert run(one) == answer("cached") and adapter.requests == []
 
 
-def test_middleware_error_stays_raised_and_closes_the_stream() -> None:
-    """It is no failure of the provider."""
-    adapter = Canned()
+def test_middleware_error_is_a_finish_and_closes_the_stream() -> None:
+    """It names the middleware, and has the exception as its cause."""
+    adapter, mine = Canned(), RuntimeError("mine")
     one = runtime(adapter)
 
     def failing(request: LlmRequest, call: Any) -> Iterator[StreamChunk]:
         for chunk in call(request):
             yield chunk
-            raise RuntimeError("mine")
+            raise mine
 
     one.use(failing)
-    with pytest.raises(RuntimeError, match="mine"):
-        run(one)
+    prepared = one.prepare_call(CallConfig("m", "p"))
+    (*_, end) = prepared.stream(LlmRequest.make("m", "hi", provider="p"))
+    assert end.reason.failure.message == "the middleware raised RuntimeError"
+    assert prepared.error is not None and prepared.error.__cause__ is mine
     assert adapter.closed == 1
 
 
@@ -542,7 +587,7 @@ def test_middleware_cannot_change_the_request(lazy: bool) -> None:
         yield from changing(request, call)
 
     one.use(lazily if lazy else changing)
-    assert code_of(lambda: run(one)) == "INVALID_PREPARED_CALL"
+    assert run(one)[-1].reason.failure.code == "INVALID_PREPARED_CALL"
     assert adapter.requests == []
 
 
@@ -566,7 +611,7 @@ def test_middleware_cannot_dispatch_twice() -> None:
         yield from call(request)
 
     one.use(twice)
-    assert code_of(lambda: run(one)) == "INVALID_PREPARED_CALL"
+    assert run(one)[-1].reason.failure.code == "INVALID_PREPARED_CALL"
     assert len(adapter.requests) == 1
 
 
@@ -628,22 +673,38 @@ def test_retry_policy_is_the_adapters_where_none_is_given() -> None:
     assert runtime(adapter).prepare_call(CallConfig("m", "p")).retry.max_retries == 3
 
 
-@pytest.mark.parametrize("code,raised", [
-    ("TRANSPORT", False), ("TIMEOUT", False), ("SERVER", False), ("ABORTED", False),
-    ("INVALID_REQUEST", True), ("MISSING_CREDENTIAL", True), ("UNSUPPORTED_CONTENT", True),
-])
-def test_failure_before_the_first_pull(code: str, raised: bool) -> None:
-    """What the network did is a finish even so; what is wrong locally is raised."""
+@pytest.mark.parametrize(
+    "code", ["TRANSPORT", "TIMEOUT", "SERVER", "ABORTED", "INVALID_REQUEST", "UNSUPPORTED_CONTENT"]
+)
+def test_failure_of_stream_itself_is_a_finish(code: str) -> None:
+    """An adapter without ``prepare`` may do all its work in ``stream``."""
     class Eager:
         def stream(self, request: LlmRequest) -> Iterator[StreamChunk]:
             raise LlmError("at once", code)
 
     prepared = runtime(Eager()).prepare_call(CallConfig("m", "p"))
-    request = LlmRequest(prepared.config, "hi")
-    if raised:
-        assert code_of(lambda: prepared.stream(request)) == code
-        return
-    (finish,) = prepared.stream(request)
+    (finish,) = prepared.stream(LlmRequest(prepared.config, "hi"))  # type: ignore[arg-type]
     assert isinstance(finish, Finish) and finish.reason.failure is not None
     assert finish.reason.failure.code == code
     assert finish.reason.kind == ("aborted" if code == "ABORTED" else "error")
+
+
+def test_adapter_that_sends_at_once_is_asked_after_the_recording() -> None:
+    """Nothing goes out that is not written down before."""
+    order: List[str] = []
+
+    class Eager:
+        def stream(self, request: LlmRequest) -> Any:
+            order.append("sent")
+            return answer()
+
+    class Recorder:
+        def attempt(self, call: Any, request: LlmRequest, chunks: Any) -> Any:
+            order.append("recorded")
+            yield from chunks
+
+    prepared = runtime(Eager()).prepare_call(
+        CallConfig("m", "p"), recorder=Recorder()  # type: ignore[arg-type]
+    )
+    stream = prepared.stream(LlmRequest.make("m", "hi", provider="p"))
+    assert order == [] and list(stream) == answer() and order == ["recorded", "sent"]

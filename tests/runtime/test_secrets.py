@@ -105,12 +105,12 @@ def fails(caplog: pytest.LogCaptureFixture, tmp_path: Path) -> Callable[..., Llm
         with Session(tmp_path / "session.jsonl") as log, client_for(base, **rest) as client:
             stream = None
             with pytest.raises(LlmError) as caught:
-                stream = client.stream(ask, session_log=log, headers={"X-Token": HEADER})
+                stream = client.stream(ask, session=log, headers={"X-Token": HEADER})
                 for chunk in stream:
                     shown.append(repr(chunk))
             shown += [repr(client), repr(client.adapter), repr(stream), repr(client.runtime)]
             if stream is not None:
-                shown += [repr(stream.partial()), repr(stream.request_id), repr(stream.finish)]
+                shown += [repr(stream.partial), repr(stream.request_id), repr(stream.finish)]
                 with pytest.raises(LlmError) as again:
                     stream.message
                 shown.append(all_of(again.value))
@@ -333,7 +333,7 @@ def test_e12_callers_session(serve: Any, fails: Any) -> None:
 
     with requests.Session() as session:
         session.headers["X-Session-Kind"] = "mine"
-        fails(serve(ECHOES["401"]).base_url, session=session)
+        fails(serve(ECHOES["401"]).base_url, http_session=session)
 
 
 OWN = "own-secret-Vd8Xe2Ru6Ti9"
@@ -380,10 +380,10 @@ def test_e12_secrets_of_the_callers_session(serve: Any, fails: Any, kind: str) -
     basic = base64.b64encode(f"user:{OWN}".encode()).decode()
     with session_with(kind) as session:
         server = serve({"status": 401, "body": f"bad {OWN}, " + (basic if kind == "pairs" else "")})
-        error = fails(server.base_url, OWN, basic, session=session, api_key=None)
+        error = fails(server.base_url, OWN, basic, http_session=session, api_key=None)
         assert error.code == "AUTH" and "***" in error.failure.message
         server = serve({"steps": [{"text": "a"}, {"error": {"message": f"bad {OWN}"}}]})
-        fails(server.base_url, OWN, session=session, api_key=None)
+        fails(server.base_url, OWN, http_session=session, api_key=None)
 
 
 @pytest.mark.parametrize("scheme, how", [
@@ -404,7 +404,7 @@ def test_e12_password_of_a_proxy(
             rest["proxies"] = {scheme: proxy}
         elif how == "session":
             session.proxies[scheme] = proxy
-            rest["session"] = session
+            rest["http_session"] = session
         else:
             monkeypatch.setenv(how, proxy)
             monkeypatch.setenv("NO_PROXY", "")
@@ -453,7 +453,7 @@ def test_e12_exception_of_a_mocked_session(fails: Any) -> None:
 
     with requests.Session() as session:
         session.mount("http://", Broken())
-        assert fails("http://127.0.0.1:9/v1", session=session).code == "TRANSPORT"
+        assert fails("http://127.0.0.1:9/v1", http_session=session).code == "TRANSPORT"
 
 
 def test_e12_a_guard_that_sees(serve: Any) -> None:

@@ -495,5 +495,5 @@ def test_closed_client_lets_a_running_stream_end(client_of: Callable[..., Client
         client.close()
         assert stream.message.text == "You said x."
         assert server.requests[0].wait_peer_left(2.0)
-        with pytest.raises(RuntimeError):
+        with pytest.raises(LlmError, match="client was closed"):
             client.complete("y")

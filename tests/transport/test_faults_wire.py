@@ -318,7 +318,7 @@ def test_t20_base_url_every_way_reaches_one_address(
 def test_t21_what_cannot_be_encoded_is_refused_here(serve: Any, connect: Any) -> None:
     """T21: INVALID_REQUEST, no connection, no half of it in the log; tool output is mended."""
     server, log = serve(HI), Session()
-    client = connect(server, session_log=log)
+    client = connect(server, session=log)
     bad: List[Dict[str, Any]] = [
         {"messages": "hi \ud83d"}, {"messages": "hi", "system": "\udc00"},
         {"messages": "hi", "tools": [{"name": "f", "parameters": {"x": float("nan")}}]},
@@ -529,7 +529,7 @@ def test_c6_leaving_the_loop(serve: Any, connect: Any) -> None:
         for _ in second:
             break
     assert all(request.wait_peer_left(3) for request in server.requests)
-    assert first.partial() == Partial() == second.partial()
+    assert first.partial == Partial() == second.partial
 
 
 def test_c11_twenty_threads_twenty_answers(serve: Any, connect: Any) -> None:
@@ -749,7 +749,7 @@ def test_e10_attempts_are_a_hard_number(serve: Any, connect: Any, retries: int) 
             session.get_adapter("http://").max_retries = Retry(5, status_forcelist=[503])
         server = serve({"status": 503, "body": "busy"})
         with pytest.raises(LlmError):
-            connect(server, retry=policy, session=session).complete("hi")
+            connect(server, retry=policy, http_session=session).complete("hi")
         assert len(server.requests) == retries + 1
         if session is not None:
             session.close()
@@ -814,7 +814,7 @@ def test_e16_failure_is_never_counted_as_success(serve: Any, connect: Any) -> No
         {"status": 500, "body": "data: [DONE]\n\n"}, {"body": "hello"},
     ]
     log, seen = Session(), []
-    client = connect(serve(*failures), session_log=log)
+    client = connect(serve(*failures), session=log)
     for _ in failures:
         with pytest.raises(LlmError):
             client.complete("hi", on_chunk=seen.append)

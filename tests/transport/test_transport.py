@@ -449,7 +449,7 @@ def test_session_counts_and_is_left_alone(tls: Any, monkeypatch: pytest.MonkeyPa
         session.cookies.set("sid", "1")
         session.auth = ("u", "p")
         session.verify = CA
-        transport = Transport(session=session)
+        transport = Transport(http_session=session)
         assert read_all(post(transport, server.base_url)) == (b"x", None)
         read_all(post(transport, server.base_url, headers={"Authorization": "Bearer K"}))
         transport.close()
@@ -472,7 +472,7 @@ def test_session_proxies_win_over_the_environment(monkeypatch: pytest.MonkeyPatc
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     with Proxy() as proxy, requests.Session() as session:
         session.proxies["all"] = proxy.url
-        transport = Transport(session=session)
+        transport = Transport(http_session=session)
         with LoopbackServer([{"body": "x"}]) as server:
             assert read_all(post(transport, server.base_url)) == (b"x", None)
         transport.close()
@@ -493,7 +493,7 @@ def test_custom_adapter_is_used_as_it_is(framing: str) -> None:
 
     with requests.Session() as session:
         session.mount("http://", Own())
-        transport = Transport(session=session)
+        transport = Transport(http_session=session)
         whole = {"framing": framing, "steps": steps("a" * 15, "b" * 15, pause=0.15)}
         with LoopbackServer([whole]) as server:
             opened = post(transport, server.base_url)
@@ -588,12 +588,13 @@ def test_import_needs_no_requests() -> None:
 
 
 def test_transport_that_is_closed_refuses() -> None:
-    """A call after ``close`` is a mistake in the program; closing twice is none."""
+    """A call after ``close`` is refused with a sentence; a second ``close`` does nothing."""
     transport = Transport()
     transport.close()
     transport.close()
-    with pytest.raises(RuntimeError):
+    with pytest.raises(LlmError, match="client was closed") as caught:
         post(transport, "http://127.0.0.1:9/v1")
+    assert caught.value.code == "TRANSPORT" and not caught.value.retryable
     with pytest.raises(ValueError):
         Transport(pool_size=0)
 

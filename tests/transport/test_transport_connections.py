@@ -84,7 +84,7 @@ def test_connection_is_reused_by_every_way(through: str, tls: Any) -> None:
         else:
             session = requests.Session()
             session.verify = CA
-            transport = Transport(session=session)
+            transport = Transport(http_session=session)
         for _ in range(3):
             until_done(transport, server.base_url)
         assert server.connection_count == 1
@@ -463,7 +463,7 @@ def test_auth_of_a_callers_session_may_sign_the_body() -> None:
 
     with LoopbackServer([{"steps": [{"raw": "x"}]}] * 2) as server, requests.Session() as session:
         session.auth = Signing()
-        with closing(Transport(session=session)) as transport:
+        with closing(Transport(http_session=session)) as transport:
             for body in (b'{"n":1}', b'{"n":2}'):
                 answer = transport.open(server.base_url, {}, body, limits=resolve_limits())
                 assert read_all(answer) == (b"x", None)

@@ -145,7 +145,7 @@ def test_custom_adapter_passes_over_an_empty_gzip_member() -> None:
     head = HEAD + b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(wire)
     with requests.Session() as session, RawServer(answering(head + wire)) as server:
         session.mount("http://", type("Own", (requests.adapters.HTTPAdapter,), {})())
-        transport = Transport(session=session)
+        transport = Transport(http_session=session)
         assert read_all(post(transport, server.url)) == (b"Hello world", None)
         transport.close()
 
@@ -364,7 +364,7 @@ def test_custom_adapter_names_the_clock_its_time_out_came_from(
         [{"no_answer": True} if silent == "head" else answer]
     ) as server:
         session.mount("http://", type("Own", (requests.adapters.HTTPAdapter,), {})())
-        transport = Transport(session=session)
+        transport = Transport(http_session=session)
 
         def call() -> Any:
             opened = post(transport, server.base_url, limits=limits(**given))
@@ -387,7 +387,7 @@ def test_clock_of_centuries_is_no_overflow(own: bool, tls: Any) -> None:
             adapter = type("Own", (requests.adapters.HTTPAdapter,), {})()
             session.mount("http://", adapter)
             session.mount("https://", adapter)
-        transport = Transport(session=session, verify=CA)
+        transport = Transport(http_session=session, verify=CA)
         for total in (1e12, None):
             opened = post(transport, server.base_url, limits=limits(total_timeout=total, **long))
             assert read_all(opened) == (b"x", None)

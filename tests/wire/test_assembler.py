@@ -73,12 +73,12 @@ def test_call_without_block_end_is_in_no_message() -> None:
 def test_state_can_be_read_at_any_time() -> None:
     """``finish``, ``usage`` and ``partial`` while it runs and after."""
     machine = MessageAssembler()
-    assert (machine.finish, machine.usage, machine.partial()) == (None, None, Partial())
+    assert (machine.finish, machine.usage, machine.partial) == (None, None, Partial())
     for chunk in BODY + ENDS:
         machine.push(chunk)
-    assert machine.partial() == Partial("xy", "hm", TokenUsage(3, 2)) and machine.finish is None
+    assert machine.partial == Partial("xy", "hm", TokenUsage(3, 2)) and machine.finish is None
     machine.push(finish("tool-calls"))
-    assert machine.finish == FinishReason("tool-calls") and machine.usage == TokenUsage(3, 2)
+    assert machine.finish == "tool-calls" and machine.usage == TokenUsage(3, 2)
     assert machine.message == machine.message
 
 

@@ -19,7 +19,7 @@ import pytest
 
 from streamcore.client import Client
 from streamcore.loopback import LoopbackServer
-from streamcore.runtime import CALL_ENDS
+from streamcore.session import CALL_ENDS
 from streamcore.session import Session
 from streamcore.values.chunks import FINISH_KINDS, Finish, StreamChunk
 from streamcore.values.errors import LlmError
@@ -82,7 +82,7 @@ TURN = ["session/start", "turn/start", "user/message", "request/header", "reques
 def test_call_is_recorded_in_order(ask: Any) -> None:
     """Turn, user, request, chunks, message, end: the message points at its chunks."""
     log = Session()
-    message = ask(HELLO, session_log=log).complete("hi", system="be good", temperature=0.5)
+    message = ask(HELLO, session=log).complete("hi", system="be good", temperature=0.5)
     assert types_of(log) == TURN
     by_type = {event.type: event for event in log}
     header, answer = by_type["request/header"].data, by_type["assistant/message"].data
@@ -96,9 +96,9 @@ def test_call_is_recorded_in_order(ask: Any) -> None:
 
 
 def test_log_of_one_call_goes_before_the_clients(ask: Any) -> None:
-    """stream(session_log=…) records there and nowhere else."""
+    """stream(session=…) records there and nowhere else."""
     mine, clients = Session(), Session()
-    ask(HELLO, session_log=clients).stream("hi", session_log=mine).message
+    ask(HELLO, session=clients).stream("hi", session=mine).message
     assert types_of(mine) == TURN and types_of(clients) == ["session/start"]
 
 
@@ -116,7 +116,7 @@ def test_header_is_on_the_disk_before_the_first_byte_goes_out(ask: Any, tmp_path
         done.append((time.monotonic(), b"synced"))
 
     with Session(tmp_path / "log", write=write, fsync=fsync) as log:
-        client = ask(HELLO, session_log=log)
+        client = ask(HELLO, session=log)
         stream = client.stream("hi")
         assert len(lines_of(tmp_path / "log")) == 1 and client.server.connection_count == 0
         next(stream)
@@ -130,7 +130,7 @@ def test_header_is_on_the_disk_before_the_first_byte_goes_out(ask: Any, tmp_path
 def test_each_chunk_is_in_the_file_before_the_consumer_sees_it(ask: Any, tmp_path: Path) -> None:
     """The file is read at every chunk, and with the finish the turn is whole in it."""
     with Session(tmp_path / "log") as log:
-        for chunk in ask(CALLS, session_log=log).stream("hi", tools=TOOLS):
+        for chunk in ask(CALLS, session=log).stream("hi", tools=TOOLS):
             lines = lines_of(tmp_path / "log")
             seen = [line["data"] for line in lines if line["type"] == "assistant/chunk"]
             assert seen[-1] == chunk.to_dict()
@@ -141,7 +141,7 @@ def test_each_chunk_is_in_the_file_before_the_consumer_sees_it(ask: Any, tmp_pat
 def test_replay_equals_the_first_stream(ask: Any, tmp_path: Path) -> None:
     """The recorded chunks are the same values in the same order, also after opening again."""
     with Session(tmp_path / "log") as log:
-        chunks = list(ask(CALLS, session_log=log).stream("hi", tools=TOOLS))
+        chunks = list(ask(CALLS, session=log).stream("hi", tools=TOOLS))
         seq = next(e.seq for e in log if e.type == "assistant/message")
         assert list(check_grammar(log.replay(seq))) == chunks
     with Session.open(tmp_path / "log") as log:
@@ -152,7 +152,7 @@ def test_replay_equals_the_first_stream(ask: Any, tmp_path: Path) -> None:
 def test_recorded_request_gives_the_body_that_was_sent(ask: Any, provider: str) -> None:
     """Byte for byte what the provider received, for every request of a conversation."""
     log = Session()
-    client = ask(CALLS, HELLO, session_log=log, provider=provider, model="deepseek-chat")
+    client = ask(CALLS, HELLO, session=log, provider=provider, model="deepseek-chat")
     rest = {"system": "be good", "tools": TOOLS, "temperature": 0.25, "stop": ["x"],
             "extra_body": {"z": 1, "a": {"b": [None]}}, "max_tokens": 9}
     history: List[Any] = [{"role": "user", "content": "hi ✓"}]
@@ -173,7 +173,7 @@ def test_recorded_request_gives_the_body_that_was_sent(ask: Any, provider: str) 
 def test_conversation_is_recorded_once(ask: Any) -> None:
     """Each call adds what the log does not have yet; the history is the conversation."""
     log = Session()
-    client = ask(HELLO, session_log=log)
+    client = ask(HELLO, session=log)
     history: List[Any] = [{"role": "user", "content": "one"}]
     for text in ("two", "three"):
         history += [client.complete(history), {"role": "user", "content": text}]
@@ -187,7 +187,7 @@ def test_conversation_is_recorded_once(ask: Any) -> None:
 def test_another_conversation_in_one_log_keeps_its_question(ask: Any) -> None:
     """An answer is never recorded after a question that was not asked."""
     log = Session()
-    client = ask({"steps": [{"answer": {"text": "you said {last_user}"}}]}, session_log=log)
+    client = ask({"steps": [{"answer": {"text": "you said {last_user}"}}]}, session=log)
     client.complete("one")
     client.complete("two")
     client.complete([{"role": "user", "content": "three"}, {"role": "assistant", "content": "no"},
@@ -199,7 +199,7 @@ def test_another_conversation_in_one_log_keeps_its_question(ask: Any) -> None:
 def test_settings_the_adapter_filled_are_marked(ask: Any) -> None:
     """What is recorded is what is sent: defaults and hooks included."""
     log = Session()
-    client = ask(HELLO, session_log=log, provider="deepseek", model="deepseek-chat")
+    client = ask(HELLO, session=log, provider="deepseek", model="deepseek-chat")
     client.runtime.on_request(lambda config: replace(config, temperature=0.75))
     client.complete("hi")
     header = next(event.data for event in log if event.type == "request/header")
@@ -215,7 +215,7 @@ def test_settings_the_adapter_filled_are_marked(ask: Any) -> None:
 def test_failed_attempts_keep_their_chunks_and_no_message(ask: Any) -> None:
     """Each attempt's request and chunks are there; the history has the good one's only."""
     log, retries = Session(), []
-    client = ask(BUSY, CUT, HELLO, session_log=log, retry=QUICK, on_retry=retries.append)
+    client = ask(BUSY, CUT, HELLO, session=log, retry=QUICK, on_retry=retries.append)
     message = client.complete("hi")
     again = ["retry/scheduled", "retry/started", "request/context", "assistant/chunk"]
     assert types_of(log) == [*TURN[:6], *again, *again, "assistant/message", "turn/end"]
@@ -234,7 +234,7 @@ def test_failed_attempts_keep_their_chunks_and_no_message(ask: Any) -> None:
 def test_failed_call_ends_its_turn_with_the_failure(ask: Any, answer: Any, code: str) -> None:
     """E16: no message, no success in the log; the next call goes on from there."""
     log = Session()
-    client = ask(answer, HELLO, session_log=log)
+    client = ask(answer, HELLO, session=log)
     with pytest.raises(LlmError) as caught:
         client.complete("hi")
     assert caught.value.code == code
@@ -252,7 +252,7 @@ def test_cancelled_call_ends_its_turn_aborted(ask: Any, when: str) -> None:
     log, cancel = Session(), threading.Event()
     slow = {"steps": [{"text": "a"}, {"stall": True}]}
     answer = {**BUSY, "headers": {"retry-after": "20"}} if when == "waiting" else slow
-    client = ask(answer, session_log=log, retry=RetryPolicy(), limits=Limits(total_timeout=None))
+    client = ask(answer, session=log, retry=RetryPolicy(), limits=Limits(total_timeout=None))
     timer = threading.Timer(0.2, cancel.set)
     timer.start()
     with pytest.raises(LlmError):
@@ -266,7 +266,7 @@ def test_cancelled_call_ends_its_turn_aborted(ask: Any, when: str) -> None:
 def test_call_that_was_left_ends_its_turn_closed(ask: Any, how: str) -> None:
     """The log says that nobody waited for the end; no message is made of the part."""
     log = Session()
-    client = ask({"steps": [{"text": "a"}, {"stall": True}]}, session_log=log)
+    client = ask({"steps": [{"text": "a"}, {"stall": True}]}, session=log)
     stream = client.stream("hi")
     next(stream)
     if how == "close":
@@ -289,7 +289,7 @@ def test_words_of_a_calls_end_are_closed() -> None:
 def test_stream_that_is_kept_has_ended_its_turn(ask: Any) -> None:
     """The end is recorded with the last chunk, not when somebody lets go of the stream."""
     log = Session()
-    client = ask(HELLO, session_log=log)
+    client = ask(HELLO, session=log)
     first = client.stream("one")
     for chunk in first:
         if isinstance(chunk, Finish):
@@ -303,7 +303,7 @@ def test_stream_that_is_kept_has_ended_its_turn(ask: Any) -> None:
 def test_call_refused_locally_leaves_no_trace(ask: Any) -> None:
     """T21: no half of a request is in the log for what was never sent."""
     log = Session()
-    client = ask(HELLO, session_log=log)
+    client = ask(HELLO, session=log)
     for rest in ({"messages": "hi \ud83d"}, {"messages": "hi", "temperature": float("nan")}):
         with pytest.raises(LlmError) as caught:
             client.stream(**rest)
@@ -316,7 +316,7 @@ def test_attempt_refused_locally_ends_the_turn(ask: Any) -> None:
     """A key that is gone at the second attempt is the turn's end."""
     log = Session()
     keys = iter([KEY, None])
-    client = ask(BUSY, session_log=log, retry=QUICK, provider="openai", api_key=lambda: next(keys))
+    client = ask(BUSY, session=log, retry=QUICK, provider="openai", api_key=lambda: next(keys))
     with pytest.raises(LlmError) as caught:
         client.complete("hi")
     assert caught.value.code == "MISSING_CREDENTIAL"
@@ -347,7 +347,7 @@ def test_full_disk_is_told_before_the_models_words_are_shown(
     slow = {"steps": [{"text": "a"}, {"text": "b"}, {"sleep": 0.02}, {"text": "c"},
                       {"finish": "stop"}, {"done": True}, {"stall": True}]}
     with Session(tmp_path / "log", write=failing_after(good), durability="os") as log:
-        client = ask(slow, session_log=log, retry=QUICK)
+        client = ask(slow, session=log, retry=QUICK)
         seen: List[StreamChunk] = []
         with pytest.raises(LlmError) as caught:
             for chunk in client.stream("hi"):
@@ -365,7 +365,7 @@ def test_consumers_exception_is_not_replaced_by_the_logs(ask: Any, tmp_path: Pat
     """When both fail, the caller's own comes out."""
     slow = {"steps": [{"text": "a"}, {"stall": True}]}
     with Session(tmp_path / "log", write=failing_after(7), durability="os") as log:
-        client = ask(slow, session_log=log)
+        client = ask(slow, session=log)
         with pytest.raises(KeyError, match="mine"):
             with client.stream("hi") as stream:
                 assert next(stream) and next(stream)
@@ -381,7 +381,7 @@ def test_key_is_in_no_log(ask: Any, tmp_path: Path) -> None:
         {"body": f"<html>{KEY}</html>", "headers": {"content-type": "text/html"}},
     ]
     with Session(tmp_path / "log") as log:
-        client = ask(*answers, session_log=log, headers={"X-Api-Key": KEY})
+        client = ask(*answers, session=log, headers={"X-Api-Key": KEY})
         for _ in answers:
             with pytest.raises(LlmError):
                 client.complete("hi", headers={"Cookie": f"sid={KEY}"},

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: MIT
+"""What one call writes to a session log, and when.
+
+In: the chunks of a call and of each of its attempts. Out: the same chunks, each written
+before it is passed on. The request is written before its first byte goes out, the message
+with the finish of a good attempt, the turn's end with the last chunk. A failed attempt
+keeps its chunks and gets no message. Refused as ``Session`` refuses: ``SESSION``.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import Any, Dict, Generator, List, Optional
+
+from ..runtime import PreparedCall, finish_of
+from ..values.calls import LlmRequest
+from ..values.chunks import Finish, FinishReason, StreamChunk
+from ..values.errors import LlmError
+from ..values.retry import RetryRecord
+
+CALL_ENDS: Dict[str, str] = {
+    "stop": "the model ended its answer",
+    "tool-calls": "the answer asks for tools, which are the caller's to run",
+    "max-tokens": "the answer was cut at the token limit",
+    "aborted": "the caller cancelled the call, or closed its stream",
+    "error": "the call failed; the failure's code says how",
+    "closed": "the turn was left before its end: its consumer went away, or raised",
+}
+"""Why a turn that is one call ended, and what the word means: the kinds of a finish, and
+``closed`` where none came."""
+
+
+class CallRecorder:
+    """Writes one call to a session; the runtime's ``Recorder``.
+
+    Args:
+        session: the log, a ``Session``.
+        turn: whether the call is a turn of its own. Then the messages that the log does
+            not have yet, and the turn's start and end, are written with it.
+    """
+
+    def __init__(self, session: Any, turn: bool = True) -> None:
+        self._session = session
+        self._turn = turn
+        self._attempts = 0
+
+    def turn(
+        self, request: LlmRequest, chunks: Generator[StreamChunk, None, None]
+    ) -> Generator[StreamChunk, None, None]:
+        """Pass on the chunks of the whole call, and write the start and end of its turn.
+
+        Raises:
+            LlmError: ``INVALID_REQUEST`` for a conversation that no log can hold; ``SESSION``.
+        """
+        return self._whole_turn(request, chunks) if self._turn else chunks
+
+    def attempt(
+        self, call: PreparedCall, request: LlmRequest, chunks: Generator[StreamChunk, None, None]
+    ) -> Generator[StreamChunk, None, None]:
+        """Write the request, then pass on each chunk of the attempt after it was written."""
+        session = self._session
+        seqs: List[int] = []
+        self._attempts += 1
+        if self._attempts > 1:
+            session.retry_started(self._attempts)
+        session.request_header(
+            call.config.to_dict(), call.adapter_defaults, request.system, request.tools
+        )
+        session.request_context(request.messages, call.facts)
+        write = session.chunk
+        with closing(chunks):
+            for chunk in chunks:
+                seqs.append(write(chunk))
+                if isinstance(chunk, Finish) and chunk.reason.failure is None:
+                    session.assistant_message(call.message, call.assembler.usage, seqs)
+                yield chunk
+
+    def retry(self, record: RetryRecord) -> None:
+        """Write that another attempt was decided on."""
+        self._session.retry_scheduled(record)
+
+    def _whole_turn(
+        self, request: LlmRequest, chunks: Generator[StreamChunk, None, None]
+    ) -> Generator[StreamChunk, None, None]:
+        session = self._session
+        session.turn_start()
+        try:
+            session.catch_up(request.messages)
+            for chunk in chunks:
+                if isinstance(chunk, Finish):
+                    break
+                yield chunk
+            assert isinstance(chunk, Finish)  # the runtime's streams have exactly one
+        except LlmError as error:
+            self._left(finish_of(error))
+            raise
+        except BaseException:
+            self._left(None)
+            raise
+        finally:
+            chunks.close()
+        session.turn_end(chunk.reason.kind, chunk.reason.failure)
+        yield chunk
+
+    def _left(self, end: Optional[FinishReason]) -> None:
+        """Write the end of a turn that an exception ended; None: its consumer went away."""
+        try:
+            if end is None:
+                self._session.turn_end("closed")
+            else:
+                self._session.turn_end(end.kind, end.failure)
+        except LlmError:  # SESSION: the exception on its way out is told, whatever the log says
+            pass
