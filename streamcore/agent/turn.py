@@ -184,15 +184,15 @@ class Turn:
                 if chunk.__class__ is Finish:
                     self._take(call)
                 yield AgentEvent("chunk", self._step, chunk=chunk)
-        return call.message
+        return call.answer.message
 
     def _take(self, call: RunningCall) -> None:
         """Note an answer that has ended: from here on its calls are owed a result."""
-        for usage in (call.usage, call.failed_usage):
+        for usage in (call.answer.usage, call.failed_usage):
             if usage is not None:
                 self._usage = usage if self._usage is None else self._usage + usage
-        if call.finish not in ("error", "aborted"):
-            self._message = call.message
+        if call.answer.finish not in ("error", "aborted"):
+            self._message = call.answer.message
             self._steps += 1
             self._open = {made.id: made for made in self._message.tool_calls}
 

@@ -96,12 +96,12 @@ class Stream:
     @property
     def usage(self) -> Optional[TokenUsage]:
         """The provider's usage report; None before it came, or without one."""
-        return self._call.usage
+        return self._call.answer.usage
 
     @property
     def finish(self) -> Optional[str]:
         """The word for how the answer ended, as ``message.finish``; None while it runs."""
-        return self._call.finish if self._ended_at is not None else None
+        return self._call.answer.finish if self._ended_at is not None else None
 
     @property
     def failure(self) -> Optional[Failure]:
@@ -111,7 +111,7 @@ class Stream:
     @property
     def finish_word(self) -> Optional[str]:
         """The provider's own word for how the answer ended; None before, or without one."""
-        return self._call.finish_word if self._ended_at is not None else None
+        return self._call.answer.finish_word if self._ended_at is not None else None
 
     @property
     def diagnostics(self) -> Dict[str, int]:
@@ -146,7 +146,7 @@ class Stream:
     @property
     def partial(self) -> Partial:
         """What has arrived so far; never a tool call."""
-        return self._call.partial
+        return self._call.answer.partial
 
     def close(self) -> None:
         """Stop and close the connection; may be called again, and from any thread.
@@ -181,7 +181,7 @@ class Stream:
         """Take the message of an answer whose finish has come; raise the failure of another."""
         if self._error is not None:  # closed from another thread just now
             raise self._error
-        self._message = self._call.message
+        self._message = self._call.answer.message
         self._ended_at = time.monotonic()
         self._abandoned.detach()  # the connection is good for another call
 
@@ -189,7 +189,7 @@ class Stream:
         """Keep the first failure, with what had arrived before it, and return it."""
         if self._error is None:
             if error.partial == Partial():
-                error.with_partial(self._call.partial)
+                error.with_partial(self._call.answer.partial)
             self._error, self._trace = error, error.__traceback__
             self._ended_at = time.monotonic()
         return self._error

@@ -9,6 +9,7 @@ finish. Raised by ``stream()``: what is wrong locally, before any I/O.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from itertools import count
 from typing import (
     Any, Callable, Generator, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Protocol,
@@ -20,7 +21,6 @@ from ..values.calls import CallConfig, CallContext, LlmRequest
 from ..values.chunks import Finish, FinishReason, StreamChunk, UsageChunk
 from ..values.errors import LlmError, aborted_error
 from ..values.frozen import FrozenDict, freeze
-from ..values.messages import AssistantMessage
 from ..values.retry import RetryPolicy, RetryRecord
 from ..wire.assembler import ChunkFault, MessageAssembler
 
@@ -50,77 +50,38 @@ class Recorder(Protocol):
         """Record that another attempt was decided on."""
 
 
+@dataclass(frozen=True, eq=False)
 class PreparedCall:
     """A call that is ready: what is recorded of it is what will be sent.
 
-    Its facts can only be read. Once the stream has ended, ``message`` is its message, and
-    ``error`` the failure as it was raised, cause and partial answer included, or None.
+    Args:
+        config: the config, whole: what the request must be made with.
+        adapter_defaults: which fields of the config the adapter filled.
+        model: what is known of the model.
+        context: what goes with the call.
+        retry: when a failure of this call is worth another one.
+        adapter, middleware: what gives the chunks, and what wraps it, outermost first.
+        recorder: writes a log of the call; None writes nothing.
+        answer: what has come of the call: ``answer.message`` once the stream has ended well.
     """
 
-    def __init__(
-        self,
-        config: CallConfig,
-        adapter_defaults: Tuple[str, ...],
-        model: ModelInfo,
-        adapter: Any,
-        middleware: Sequence[Middleware],
-        context: CallContext,
-        retry: RetryPolicy,
-        recorder: Optional[Recorder] = None,
-    ) -> None:
-        self._config = config
-        self._adapter_defaults = adapter_defaults
-        self._model = model
-        self._context = context
-        self._retry = retry
-        self._adapter = adapter
-        self._middleware = middleware
-        self._recorder = recorder
-        self._uses = count()  # of ``stream``; next() on it is atomic, which a flag is not
-        self.assembler = MessageAssembler(config.provider)
-        self.error: Optional[LlmError] = None
-
-    @property
-    def config(self) -> CallConfig:
-        """The config, whole: what the request must be made with."""
-        return self._config
-
-    @property
-    def adapter_defaults(self) -> Tuple[str, ...]:
-        """Which fields of the config the adapter filled."""
-        return self._adapter_defaults
-
-    @property
-    def model(self) -> ModelInfo:
-        """What is known of the model."""
-        return self._model
-
-    @property
-    def context(self) -> CallContext:
-        """What goes with the call."""
-        return self._context
-
-    @property
-    def retry(self) -> RetryPolicy:
-        """When a failure of this call is worth another one."""
-        return self._retry
+    config: CallConfig
+    adapter_defaults: Tuple[str, ...]
+    model: ModelInfo
+    context: CallContext
+    retry: RetryPolicy
+    adapter: Any = field(repr=False)
+    middleware: Sequence[Middleware] = field(repr=False)
+    recorder: Optional[Recorder] = field(repr=False)
+    answer: MessageAssembler = field(repr=False)
+    # Counts the uses of ``stream``. next() on it is atomic, which a flag is not.
+    _uses: Iterator[int] = field(default_factory=count, init=False, repr=False)
 
     @property
     def facts(self) -> Mapping[str, Any]:
         """What the adapter says it will send by, frozen; empty where it says nothing."""
-        describe = getattr(self._adapter, "describe", None)
+        describe = getattr(self.adapter, "describe", None)
         return FrozenDict() if describe is None else freeze(dict(describe(self.config)))
-
-    @property
-    def message(self) -> AssistantMessage:
-        """The whole message of a stream that has ended well.
-
-        Raises:
-            LlmError: the failure of the stream; ``STREAM_CLOSED`` while it runs.
-        """
-        if self.error is not None and self.error.failure == self.assembler.failure:
-            raise self.error  # with its cause; any other finish was made by a middleware
-        return self.assembler.message
 
     def stream(self, request: LlmRequest) -> Chunks:
         """Dispatch the call; the network is touched when the first chunk is pulled.
@@ -135,18 +96,10 @@ class PreparedCall:
             raise _misused("a prepared call is dispatched once")
         if request.context is not self.context:
             request = request.with_context(self.context)
-        chunks = self._guarded(self._sending(request), self.assembler.push)
-        if self._recorder is not None:
-            chunks = self._recorder.attempt(self, request, chunks)
+        chunks = self._guarded(self._sending(request), self.answer.push)
+        if self.recorder is not None:
+            chunks = self.recorder.attempt(self, request, chunks)
         return chunks
-
-    def abandon(self, error: LlmError) -> StreamChunk:
-        """Put another end in the place of a failure that was to be tried again; return it."""
-        self.error = error
-        self.assembler = MessageAssembler(self.config.provider)
-        finish = Finish(finish_of(error))
-        self.assembler.push(finish)
-        return finish
 
     def _sending(self, request: LlmRequest) -> Source:
         """Return where the chunks come from: the adapter, or the outermost middleware.
@@ -154,16 +107,16 @@ class PreparedCall:
         An adapter that has ``prepare`` checks the request now. Any other is asked when the
         first chunk is pulled: it may send at once, and what is sent is recorded first.
         """
-        prepare = getattr(self._adapter, "prepare", None)
+        prepare = getattr(self.adapter, "prepare", None)
         if prepare is None or self.context.cancelled:
-            source = Source("adapter", lambda: self._adapter.stream(request))
+            source = Source("adapter", lambda: self.adapter.stream(request))
         else:
             chunks = prepare(request)
             source = Source("adapter", lambda: chunks)
-        if not self._middleware:
+        if not self.middleware:
             return source
         send = self._last_send(request, source)
-        for middleware in reversed(self._middleware):
+        for middleware in reversed(self.middleware):
             send = _wrapped(middleware, send)
         return Source("middleware", lambda: send(request))
 
@@ -219,14 +172,14 @@ class PreparedCall:
             yield from self._ended(failure, push)
 
     def _ended(self, error: LlmError, push: Push) -> Chunks:
-        """Yield what a failure ends the stream with, and keep it for ``message``."""
+        """Yield what a failure ends the stream with, and keep it for ``answer.message``."""
         if self.context.cancelled and error.code != "ABORTED":
             aborted = aborted_error().with_partial(error.partial)
             aborted.__cause__ = error
             error = aborted
-        self.error = error
+        self.answer.error = error
         ends: List[StreamChunk] = [Finish(finish_of(error))]
-        if error.partial.usage is not None and self.assembler.usage is None:
+        if error.partial.usage is not None and self.answer.usage is None:
             ends.insert(0, UsageChunk(error.partial.usage))
         for chunk in ends:
             push(chunk)

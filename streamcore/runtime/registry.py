@@ -18,6 +18,7 @@ from ..values.calls import CallConfig, CallContext
 from ..values.errors import LlmError
 from ..values.given import invalid
 from ..values.retry import RetryPolicy
+from ..wire.assembler import MessageAssembler
 from .prepared import Middleware, PreparedCall, Recorder
 
 NO_RETRY = RetryPolicy(max_retries=0)
@@ -153,7 +154,10 @@ class LlmRuntime:
         context = context or CallContext(cancel)
         wraps = [wrap for (wrap,) in middleware]
         retry = retry or getattr(adapter, "retry", None) or NO_RETRY
-        return PreparedCall(config, filled, model, adapter, wraps, context, retry, recorder)
+        answer = MessageAssembler(config.provider)
+        return PreparedCall(
+            config, filled, model, context, retry, adapter, wraps, recorder, answer
+        )
 
     def _handle(self, route: str) -> AdapterHandle:
         routes = self._routes

@@ -15,11 +15,11 @@ from typing import Callable, List, Optional, Tuple
 
 from ..values.calls import CallConfig, LlmRequest
 from ..values.chunks import Finish, StreamChunk, UsageChunk
-from ..values.errors import Partial, aborted_error
-from ..values.messages import AssistantMessage
+from ..values.errors import LlmError, aborted_error
 from ..values.retry import RetryPolicy, RetryRecord, decide
 from ..values.usage import TokenUsage
-from .prepared import Chunks, PreparedCall, Recorder
+from ..wire.assembler import MessageAssembler
+from .prepared import Chunks, PreparedCall, Recorder, finish_of
 from .registry import LlmRuntime
 
 
@@ -35,6 +35,9 @@ class RunningCall:
             it may be tried again although chunks had come.
         on_retry: called with each ``RetryRecord`` before the wait.
         random: gives numbers from 0 up to 1, for the jitter.
+    ``answer`` is what has come of the last attempt, its message once it has ended well;
+    ``failed_usage`` sums what the attempts before it told of their usage.
+
     Raises:
         LlmError: what is wrong locally, before any I/O.
     """
@@ -60,42 +63,13 @@ class RunningCall:
         self._on_retry = on_retry
         self._random = random
         self._prepared: PreparedCall
+        self.answer: MessageAssembler
         self._first = self._attempt()
 
     @property
     def config(self) -> CallConfig:
         """The config of the last attempt, hooks and defaults applied."""
         return self._prepared.config
-
-    @property
-    def finish(self) -> Optional[str]:
-        """The word for how the answer ended; None while it runs."""
-        return self._prepared.assembler.finish
-
-    @property
-    def finish_word(self) -> Optional[str]:
-        """The provider's own word for how the answer ended, or None."""
-        return self._prepared.assembler.finish_word
-
-    @property
-    def usage(self) -> Optional[TokenUsage]:
-        """The last attempt's usage report; ``failed_usage`` sums those of the others."""
-        return self._prepared.assembler.usage
-
-    @property
-    def partial(self) -> Partial:
-        """What has arrived of the last attempt; never a tool call."""
-        return self._prepared.assembler.partial
-
-    @property
-    def message(self) -> AssistantMessage:
-        """The whole message of an answer that ended well.
-
-        Raises:
-            LlmError: the failure of the last attempt as it was raised, cause included;
-                ``STREAM_CLOSED`` while the answer runs.
-        """
-        return self._prepared.message
 
     def chunks(self) -> Chunks:
         """Yield the chunks; the last one is the only finish.
@@ -114,6 +88,7 @@ class RunningCall:
         self._prepared = self._runtime.prepare_call(
             request.config, context=request.context, retry=self._policy, recorder=self._recorder
         )
+        self.answer = self._prepared.answer
         if self._prepared.config is not request.config:
             request = request.with_config(self._prepared.config)
         return self._prepared.stream(request)
@@ -131,7 +106,7 @@ class RunningCall:
                     return
             context.pause(delay)
             if context.stop.is_set():
-                yield self._prepared.abandon(aborted_error("while waiting to try again"))
+                yield self._abandon(aborted_error("while waiting to try again"))
                 return
             context.begin_again()
             chunks = self._attempt()
@@ -148,6 +123,14 @@ class RunningCall:
                 break
         return held, None
 
+    def _abandon(self, error: LlmError) -> StreamChunk:
+        """Put another end in the place of the failure that was to be tried again."""
+        self.answer = MessageAssembler(self.config.provider)
+        self.answer.error = error
+        finish = Finish(finish_of(error))
+        self.answer.push(finish)
+        return finish
+
     def _schedule(self, finish: Finish) -> Optional[float]:
         """Return the seconds to wait before another attempt; None when this one is the last."""
         failure = finish.reason.failure
@@ -157,9 +140,9 @@ class RunningCall:
         budget = self._request.context.budget
         if delay is None or (budget is not None and delay >= budget.left()):
             return None
-        if self.usage is not None:
-            spent = self.failed_usage
-            self.failed_usage = self.usage if spent is None else spent + self.usage
+        usage, spent = self.answer.usage, self.failed_usage
+        if usage is not None:
+            self.failed_usage = usage if spent is None else spent + usage
         scheduled = RetryRecord(self.attempts, delay, failure)
         if self._recorder is not None:
             self._recorder.retry(scheduled)

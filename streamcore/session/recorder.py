@@ -72,7 +72,7 @@ class CallRecorder:
             for chunk in chunks:
                 seqs.append(write(chunk))
                 if isinstance(chunk, Finish) and chunk.reason.failure is None:
-                    session.assistant_message(call.message, call.assembler.usage, seqs)
+                    session.assistant_message(call.answer.message, None, seqs)
                 yield chunk
 
     def retry(self, record: RetryRecord) -> None:

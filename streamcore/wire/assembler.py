@@ -33,6 +33,8 @@ class MessageAssembler:
 
     Args:
         provider: the route the answer comes from, for the message.
+    ``error`` is the failure as it was raised, where whoever gives the chunks sets it: an
+    error finish has its facts only, and ``message`` then raises the very exception.
     """
 
     def __init__(self, provider: Optional[str] = None) -> None:
@@ -42,6 +44,7 @@ class MessageAssembler:
         self._ends: Dict[int, BlockEnd] = {}
         self._finish: Optional[Finish] = None
         self._usage: Optional[TokenUsage] = None
+        self.error: Optional[LlmError] = None
 
     def push(self, chunk: StreamChunk) -> None:
         """Take the next chunk.
@@ -98,6 +101,8 @@ class MessageAssembler:
             raise LlmError(
                 "the chunk stream has no finish", "STREAM_CLOSED", partial=self.partial
             )
+        if self.error is not None and self.error.failure == end.reason.failure:
+            raise self.error
         if end.reason.kind in ("error", "aborted"):
             failure = end.reason.failure or Failure("SERVER", "the stream ended with an error")
             raise LlmError.from_failure(failure, self.partial)

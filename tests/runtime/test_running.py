@@ -92,7 +92,7 @@ def test_good_answer_takes_one_attempt() -> None:
     adapter = Scripted(GOOD)
     call = start(adapter)
     assert list(call.chunks()) == GOOD
-    assert call.attempts == 1 == len(adapter.times) and call.message.text == "hello"
+    assert call.attempts == 1 == len(adapter.times) and call.answer.message.text == "hello"
 
 
 def test_failed_attempts_are_not_seen() -> None:
@@ -235,7 +235,7 @@ def test_wait_ends_at_once_when_the_caller_stops(how: str) -> None:
     assert failure_of(chunks).code == "ABORTED" and len(chunks) == 1
     assert chunks[-1].reason.kind == "aborted"  # type: ignore[attr-defined]
     with pytest.raises(LlmError, match="ABORTED"):
-        call.message
+        call.answer.message
     assert len(adapter.times) == 1
 
 

@@ -336,7 +336,7 @@ def test_failure_of_the_network_is_a_finish(code: str, kind: str) -> None:
     prepared = one.prepare_call(CallConfig("m", "p"))
     chunks = list(check_grammar(prepared.stream(LlmRequest.make("m", "hi", provider="p"))))
     assert chunks[-2:] == [UsageChunk(usage), Finish(FinishReason(kind, error.failure))]
-    assert prepared.error is error and error.__cause__ is cause
+    assert prepared.answer.error is error and error.__cause__ is cause
     assert adapter.closed == 1
 
 
@@ -365,7 +365,7 @@ def test_other_exception_of_an_adapter_is_a_finish(raised: Exception, code: str,
     failure = chunks[-1].reason.failure
     assert (failure.code, failure.retryable) == (code, code == "TRANSPORT")
     assert failure.message == f"the adapter raised {type(raised).__name__}"
-    assert prepared.error is not None and prepared.error.__cause__ is raised
+    assert prepared.answer.error is not None and prepared.answer.error.__cause__ is raised
 
 
 def test_cancel_wins_over_what_an_adapter_raises_then() -> None:
@@ -399,7 +399,7 @@ def test_chunks_that_break_the_grammar_are_no_message(chunks: List[Any], wrapped
     assert failure.message.startswith("the middleware" if wrapped else "the adapter")
     assert [chunk.type for chunk in given].count("finish") == 1
     with pytest.raises(LlmError, match="INVALID_ADAPTER"):
-        prepared.message
+        prepared.answer.message
 
 
 def test_exception_thrown_by_the_consumer_closes_the_stream() -> None:
@@ -569,7 +569,7 @@ def test_middleware_error_is_a_finish_and_closes_the_stream() -> None:
     prepared = one.prepare_call(CallConfig("m", "p"))
     (*_, end) = prepared.stream(LlmRequest.make("m", "hi", provider="p"))
     assert end.reason.failure.message == "the middleware raised RuntimeError"
-    assert prepared.error is not None and prepared.error.__cause__ is mine
+    assert prepared.answer.error is not None and prepared.answer.error.__cause__ is mine
     assert adapter.closed == 1
 
 
