@@ -21,8 +21,6 @@ LIMIT_CODE = "AGENT_LIMIT"
 """Code of the failure of a gate."""
 TOOL_CODE = "TOOL_FAILED"
 """Code of the failure of a tool."""
-CONTEXT_DIALECT = "chat-completions"
-"""How a request is measured, whoever it goes to: one limit then means the same everywhere."""
 
 _LEAST = {"max_output_bytes": MIN_OUTPUT_BYTES, "max_repeats": 2}
 
@@ -38,7 +36,7 @@ class AgentLimits:
             nobody would read their results.
         max_output_bytes: UTF-8 bytes of one tool result; 256 or more.
         max_context_bytes: UTF-8 bytes of the JSON of messages and tools in one request,
-            measured as a provider without bends of its own gets it.
+            measured in the same form whichever provider gets it.
         max_repeats: at which repetition in a row the same call is a loop; 2 or more.
     Raises:
         TypeError, ValueError: for what is no such number.

@@ -24,9 +24,9 @@ from ..values.given import read_messages
 from ..values.limits import Limits
 from ..values.messages import AssistantMessage, Message, ToolCall
 from ..values.usage import TokenUsage
-from ..wire.dialects import context_bytes
+from ..wire.history import context_bytes
 from .dispatch import CANCELLED, INTERRUPTED, NOT_EXECUTED, Dispatcher, Ready
-from .gates import CONTEXT_DIALECT, TOOL_CODE, AgentLimits, Gates
+from .gates import TOOL_CODE, AgentLimits, Gates
 from .result import AgentEvent, AgentResult, Stop, ToolOutcome
 
 Trim = Callable[[Tuple[Message, ...]], Sequence[Any]]
@@ -158,9 +158,7 @@ class Turn:
             raise LlmError(text, error.code, phase="prepare") from error
 
     def _size(self, messages: Sequence[Message]) -> int:
-        model = self._model
-        provider = model.config.provider
-        return context_bytes(CONTEXT_DIALECT, messages, model.tools, model.system, provider)
+        return context_bytes(messages, self._model.tools, self._model.system or "")
 
     def _start(self, messages: Sequence[Message]) -> RunningCall:
         """Start a call of the model: all is checked that can be here, and nothing sent yet.

@@ -15,6 +15,7 @@ from typing import Any, Dict, Iterator, List, Tuple
 from ..providers import ModelInfo, ProviderProfile, get_profile, list_profiles
 from ..values.frozen import thaw
 from ..values.limits import NOT_GIVEN, Limits
+from ..wire.dialects import find_dialect
 from .exits import PROVEN, Usage
 from .terminal import Terminal
 
@@ -73,7 +74,8 @@ def _details(profile: ProviderProfile) -> Iterator[Tuple[str, str]]:
         yield "efforts", "any word, passed through"
     else:
         yield "efforts", ", ".join(profile.efforts) or "none taken"
-    yield "done", f"[DONE] is {profile.options.done_marker}"
+    options = profile.options.resolved()
+    yield "done", f"{find_dialect(profile.dialect).end_marker} is {options.done_marker}"
     for model in profile.models:
         yield "model", _model(model)
     for quirk in profile.quirks:
@@ -105,7 +107,7 @@ def _as_dict(profile: ProviderProfile) -> Dict[str, Any]:
         "key_env": list(profile.key_env),
         "key_required": profile.key_required,
         "dialect": profile.dialect,
-        "done_marker": profile.options.done_marker,
+        "done_marker": profile.options.resolved().done_marker,
         "limits": _given_limits(profile.limits),
         "efforts": None if profile.efforts is None else thaw(profile.efforts),
         "models": [model.name for model in profile.models],

@@ -18,7 +18,7 @@ from ..client import DEFAULT_PROVIDER
 from ..providers import ProviderProfile, get_profile
 from ..values.errors import LlmError
 from ..values.limits import resolve_limits
-from ..wire.dialects import make_decoder
+from ..wire.dialects import DialectOptions, find_dialect
 from ..wire.dialects.options import DONE_MARKERS
 from ..wire.pipeline import iter_chunks
 from .exits import FAILED, PROVEN, USAGE, Usage
@@ -65,7 +65,7 @@ def run(args: Namespace, terminal: Terminal) -> int:
     except ValueError as error:
         raise Usage(f"--provider: {error}") from error
     if args.done_marker:
-        options = replace(profile.options, done_marker=args.done_marker)
+        options = DialectOptions(done_marker=args.done_marker).over(profile.options)
         profile = replace(profile, options=options)
     return max(_replay(name, profile, args, terminal) for name in args.files)
 
@@ -107,9 +107,12 @@ def _read(
         printer = JsonPrinter(terminal) if args.json else TextPrinter(terminal)
     outcome = Outcome(name, tape)
     limits = resolve_limits(profile.limits)
-    decoder = make_decoder(profile.dialect, profile.options, limits, outcome.diagnostics)
+    dialect = find_dialect(profile.dialect)
+    decoder = dialect.make_decoder(
+        profile.options.resolved(), limits, outcome.diagnostics, None
+    )
     try:
-        for chunk in iter_chunks(tape, decoder, limits, raw_events=tape.raw):
+        for chunk in iter_chunks(tape, dialect, decoder, limits, raw_events=tape.raw):
             _print_events(tape, args, terminal)
             outcome.push(chunk)
             printer.push(chunk)

@@ -25,7 +25,7 @@ from ..values.limits import Limits
 from ..values.messages import AssistantMessage
 from ..values.renamed import renamed
 from ..values.retry import RetryPolicy, RetryRecord
-from ..wire.dialects.options import DialectOptions
+from ..wire.dialects import DialectOptions
 from .stream import Stream
 
 DEFAULT_PROVIDER = "openai-compatible"
@@ -56,7 +56,7 @@ class Client:
         app: the embedding tool as ``name/version``, for the User-Agent.
         proxies, verify, cert: as ``requests`` takes them.
         pool_size: idle connections kept, 1 or more.
-        options: dialect options instead of the profile's.
+        options: of the dialect; the fields given here count over the profile's.
         on_retry: called with a ``RetryRecord`` before the wait for a next attempt.
         json_loads: a faster parser of payloads, such as ``orjson.loads``; what it refuses
             is read again strictly, and tool arguments are always read by ours.

@@ -8,8 +8,9 @@ In: plain values. Out: frozen ones, checked when made. Refused: what cannot be, 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Optional, Tuple
+from typing import Optional, Sequence, Tuple
 
+from ..values.errors import LlmError
 from .checks import check_string, check_strings, check_tokens
 
 
@@ -72,3 +73,22 @@ class ModelInfo:
             check_string("default_effort", self.default_effort)
         if not isinstance(self.images, (bool, type(None))):
             raise TypeError("images is True, False or None")
+
+    def check_effort(self, effort: Optional[str]) -> None:
+        """Refuse an effort that the model does not take; None asks for none.
+
+        Raises:
+            LlmError: ``UNSUPPORTED_REASONING_EFFORT``; an effort is never clamped.
+        """
+        if effort is not None and self.efforts is not None and effort not in self.efforts:
+            raise unsupported_effort(self.name, effort, self.efforts)
+
+
+def unsupported_effort(name: str, effort: str, offered: Sequence[str]) -> LlmError:
+    """Return the error of a reasoning effort that a model or provider does not take."""
+    there = ", ".join(offered) or "none"
+    return LlmError(
+        f"{name} takes no reasoning effort {ascii(effort)[:80]} (there are: {there})",
+        "UNSUPPORTED_REASONING_EFFORT",
+        phase="prepare",
+    )

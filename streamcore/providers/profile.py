@@ -17,7 +17,7 @@ from ..values.errors import LlmError
 from ..values.frozen import FrozenDict, freeze
 from ..values.limits import Limits
 from ..values.retry import RetryPolicy
-from ..wire.dialects.options import DialectOptions
+from ..wire.dialects import DialectOptions, find_dialect
 from .addresses import invalid, join_address, path_of
 from .checks import (
     NAME,
@@ -30,9 +30,7 @@ from .checks import (
     check_strings,
     check_tokens,
 )
-from .facts import ModelInfo, Quirk
-
-_NOT_AN_EFFORT = ("model", "messages", "stream", "n")  # body fields no effort may set
+from .facts import ModelInfo, Quirk, unsupported_effort
 
 
 @dataclass(frozen=True)
@@ -45,9 +43,10 @@ class ProviderProfile:
         base_url_env: the variable that may name another base URL.
         key_env: the variables looked for the key in, the first set one wins.
         key_required: whether a call without a key is refused.
-        key_header, key_prefix: the header the key travels in, and what stands before it.
+        key_header, key_prefix: the header the key travels in, and what stands before it;
+            None: the dialect's.
         dialect: the wire dialect.
-        options: the bends of the dialect.
+        options: of the dialect, those fields in which the provider differs.
         limits: clocks and sizes, weaker than the client's and the call's.
         models: the models something is known about; others pass through.
         efforts: reasoning effort → the body fields it becomes. None: every word
@@ -57,7 +56,7 @@ class ProviderProfile:
         context_window: tokens, for models nothing else is known about.
         headers: more headers of every request.
         session_header, user_header: the headers the caller's opaque ids travel in.
-        path: the endpoint, below the base URL.
+        path: the endpoint, below the base URL; None: the dialect's.
         base_path: stands in where a base URL names only a host; None: the path
             of ``base_url``.
         retry: the retry policy of a client that gives none; None makes one request.
@@ -71,8 +70,8 @@ class ProviderProfile:
     base_url_env: Optional[str] = None
     key_env: Tuple[str, ...] = ()
     key_required: bool = True
-    key_header: str = "Authorization"
-    key_prefix: str = "Bearer "
+    key_header: str = None  # type: ignore[assignment]  # __post_init__ asks the dialect
+    key_prefix: str = None  # type: ignore[assignment]
     dialect: str = "chat-completions"
     options: DialectOptions = DialectOptions()
     limits: Limits = Limits()
@@ -84,7 +83,7 @@ class ProviderProfile:
     headers: Mapping[str, str] = field(default_factory=FrozenDict)
     session_header: Optional[str] = None
     user_header: Optional[str] = None
-    path: str = "/chat/completions"
+    path: str = None  # type: ignore[assignment]
     base_path: Optional[str] = None
     retry: Optional[RetryPolicy] = None
     quirks: Tuple[Quirk, ...] = ()
@@ -92,8 +91,7 @@ class ProviderProfile:
     def __post_init__(self) -> None:
         check_match("name", self.name, NAME)
         check_match("dialect", self.dialect, NAME)
-        if not isinstance(self.options, DialectOptions):
-            raise TypeError("options are DialectOptions")
+        self._ask_dialect()
         if not isinstance(self.limits, Limits):
             raise TypeError("limits are Limits")
         if not isinstance(self.retry, (RetryPolicy, type(None))):
@@ -104,6 +102,16 @@ class ProviderProfile:
         self._freeze_headers()
         self._freeze_efforts()
         self._freeze_lists()
+
+    def _ask_dialect(self) -> None:
+        """Fill what the profile leaves to its dialect, and check its options."""
+        dialect = find_dialect(self.dialect)
+        if not isinstance(self.options, DialectOptions):
+            raise TypeError("options are those of a dialect")
+        object.__setattr__(self, "options", self.options.over(dialect.options()))
+        for name in ("path", "key_header", "key_prefix"):
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, getattr(dialect, name))
 
     def url(self, base_url: Optional[str] = None) -> str:
         """Return the address to post to.
@@ -132,38 +140,33 @@ class ProviderProfile:
                 return self._filled(known)
         return self._filled(ModelInfo(name))
 
-    def effort_fields(self, effort: Optional[str], model: ModelInfo) -> Mapping[str, Any]:
-        """Return the body fields that ask for a reasoning effort.
+    def effort_fields(self, effort: Optional[str]) -> Mapping[str, Any]:
+        """Return the body fields that ask for a reasoning effort; none for None.
 
         Args:
-            effort: one of the words the model takes; None: its default, if it has one.
-            model: as ``model()`` returned it.
+            effort: one of the words the model takes, as its ``ModelInfo`` lists them.
         Raises:
-            LlmError: ``UNSUPPORTED_REASONING_EFFORT`` for another word; never clamped.
+            LlmError: ``UNSUPPORTED_REASONING_EFFORT`` for a word the profile has no fields
+                for; ``INVALID_REQUEST`` for what is no word.
         """
-        known = self._filled(model)
-        if effort is None:
-            effort = known.default_effort
         if effort is None:
             return FrozenDict()
-        if known.efforts is not None and effort not in known.efforts:
-            offered = ", ".join(known.efforts)
-            text = f"takes the reasoning efforts {offered}" if offered else "takes no effort"
-            raise LlmError(
-                f"{known.name} at {self.name} {text}, not {ascii(effort)[:80]}",
-                "UNSUPPORTED_REASONING_EFFORT", phase="prepare",
-            )
-        if self.efforts is not None:
-            return self.efforts[effort]
-        if not isinstance(effort, str) or not effort.strip():
-            raise invalid("a reasoning effort is a non-empty string")
-        return FrozenDict(reasoning_effort=effort)
+        if self.efforts is None:
+            if not isinstance(effort, str) or not effort.strip():
+                raise invalid("a reasoning effort is a non-empty string")
+            return find_dialect(self.dialect).effort_fields(effort)
+        if effort not in self.efforts:
+            raise unsupported_effort(self.name, effort, tuple(self.efforts))
+        return self.efforts[effort]
 
     def dialect_options(self, model: ModelInfo) -> DialectOptions:
-        """Return the dialect's options for one model: its window, and whether it takes images."""
-        known = self._filled(model)
-        images = self.options.images if known.images is None else known.images
-        return replace(self.options, context_window=known.context_window, images=images)
+        """Return the dialect's options for one model, every field given.
+
+        Args:
+            model: as ``model()`` returned it: its window and images count over ``options``.
+        """
+        facts = {"context_window": model.context_window, "images": model.images}
+        return replace(self.options, **facts).resolved()
 
     def locked_to(self, *efforts: str) -> ProviderProfile:
         """Return a profile that publishes only these reasoning efforts and refuses others.
@@ -179,7 +182,7 @@ class ProviderProfile:
             raise ValueError("a lock names one effort or more")
         table = self.efforts
         if table is None:
-            table = {word: {"reasoning_effort": word} for word in words}
+            table = {word: find_dialect(self.dialect).effort_fields(word) for word in words}
         for word in words:
             if word not in table:
                 raise ValueError(f"{self.name} has no effort {word!r}: {', '.join(table)}")
@@ -203,12 +206,12 @@ class ProviderProfile:
         default = model.default_effort
         if default is None and (efforts is None or self.default_effort in efforts):
             default = self.default_effort
-        window = self.options.context_window if self.context_window is None else self.context_window
-        window = window if model.context_window is None else model.context_window
+        given = self.options.given()
+        window = model.context_window or self.context_window or given.get("context_window")
         tokens = model.default_max_tokens or self.default_max_tokens
         if window is not None and tokens is not None:
             tokens = min(tokens, window)  # the profile's cap may be made for larger models
-        images = self.options.images if model.images is None else model.images
+        images = given.get("images", True) if model.images is None else model.images
         return ModelInfo(model.name, window, tokens, efforts, default, images)
 
     def _check_address(self) -> None:
@@ -255,7 +258,7 @@ class ProviderProfile:
                 check_string("an effort", word)
                 if not isinstance(fields, Mapping):
                     raise TypeError(f"the effort {word!r} becomes a mapping of body fields")
-                for name in _NOT_AN_EFFORT:
+                for name in find_dialect(self.dialect).reserved_fields:
                     if name in fields:
                         raise ValueError(f"the effort {word!r} cannot set {name}")
                 table[word] = dict(fields)

@@ -20,8 +20,9 @@ from ..values.chunks import StreamChunk
 from ..values.errors import CODES, LlmError
 from ..values.limits import ResolvedLimits
 from ..values.redaction import redact_headers
+from ..wire.dialects import Decoder, Dialect
 from ..wire.failures import failure_from_answer, request_id
-from ..wire.pipeline import Decoder, iter_chunks
+from ..wire.pipeline import iter_chunks
 from .carried import read_carried
 from .secrets import begun_secret, drop_telling_causes, mask, with_carried
 
@@ -42,7 +43,7 @@ class Post(NamedTuple):
 
 
 def read_answer(
-    transport: Transport, post: Post, decoder: Decoder, context: CallContext
+    transport: Transport, post: Post, dialect: Dialect, decoder: Decoder, context: CallContext
 ) -> Iterator[StreamChunk]:
     """Send the request and yield the chunks of its answer.
 
@@ -70,6 +71,7 @@ def read_answer(
         # and its connection kept, rather than dropped with the generator.
         yield from iter_chunks(
             chain(pieces),
+            dialect,
             decoder,
             post.limits,
             origin=lambda: _origin(answer, post.url, secrets),

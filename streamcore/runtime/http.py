@@ -8,7 +8,7 @@ a frozen value; ``configure`` makes the next one, and a stream keeps its own.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Callable, Dict, Iterator, Mapping, Optional, Protocol, Tuple, Union
 
 from .. import __version__
@@ -22,8 +22,7 @@ from ..values.frozen import FrozenDict
 from ..values.given import invalid
 from ..values.limits import Limits, ResolvedLimits, resolve_limits
 from ..values.retry import RetryPolicy
-from ..wire.dialects import make_decoder, write_body
-from ..wire.dialects.options import DialectOptions
+from ..wire.dialects import DialectOptions, find_dialect
 from .attempt import Post, read_answer
 from .headers import find_key, has_header, make_headers
 from .secrets import secrets_of
@@ -33,7 +32,7 @@ Credential = Union[str, Callable[[], Optional[str]], None]
 _WANTED: Dict[str, Tuple[Any, str]] = {
     "profile": (ProviderProfile, "a ProviderProfile(...)"),
     "limits": (Limits, "a Limits(...)"),
-    "options": ((DialectOptions, type(None)), "a DialectOptions(...) or None"),
+    "options": ((DialectOptions, type(None)), "the options of a dialect, or None"),
     "headers": (Mapping, "a mapping of header names to values"),
 }
 
@@ -63,7 +62,7 @@ class HttpSettings:
         limits: over the profile's.
         headers: sent with every request, over the profile's.
         app: the embedding tool as ``name/version``, for the User-Agent.
-        options: instead of the profile's dialect options.
+        options: of the dialect; the fields given here count over the profile's.
         environ: where environment names are looked up; None looks nothing up.
         json_loads: a faster parser of payloads, as ``parse_stream`` takes one.
     Raises:
@@ -95,12 +94,9 @@ class HttpSettings:
         return resolve_limits(context.limits, self.limits, self.profile.limits)
 
     def options_for(self, model: ModelInfo) -> DialectOptions:
-        """Return the dialect's options for a model."""
-        if self.options is None:
-            return self.profile.dialect_options(model)
-        if self.options.context_window is None:
-            return replace(self.options, context_window=model.context_window)
-        return self.options
+        """Return the dialect's options for a model, every field given."""
+        options = self.profile.dialect_options(model)
+        return options if self.options is None else self.options.over(options)
 
     def url(self) -> str:
         """Return the address to post to.
@@ -171,8 +167,8 @@ class HttpAdapter:
         options = self._settings.options_for(model)
         return {
             "dialect": profile.dialect,
-            "options": {item.name: getattr(options, item.name) for item in fields(options)},
-            "effort_fields": dict(profile.effort_fields(config.reasoning_effort, model)),
+            "options": options.given(),
+            "effort_fields": dict(profile.effort_fields(config.reasoning_effort)),
         }
 
     def stream(self, request: LlmRequest) -> Iterator[StreamChunk]:
@@ -193,8 +189,8 @@ class HttpAdapter:
         profile, config = settings.profile, request.config
         model = profile.model(config.model)
         options = settings.options_for(model)
-        effort = profile.effort_fields(config.reasoning_effort, model)
-        data = write_body(profile.dialect, request, options, effort)
+        dialect = find_dialect(profile.dialect)
+        data = dialect.write_body(request, options, profile.effort_fields(config.reasoning_effort))
         url = _url(settings)
         headers = _headers(settings, request)
         key = _add_key(settings, headers)
@@ -203,10 +199,8 @@ class HttpAdapter:
             context.budget = WaitBudget(limits.total_timeout)
         self._transport.check()
         post = Post(url, headers, data, limits, secrets_of(headers, url, key))
-        decoder = make_decoder(
-            profile.dialect, options, limits, context.diagnostics, settings.json_loads
-        )
-        return read_answer(self._transport, post, decoder, context)
+        decoder = dialect.make_decoder(options, limits, context.diagnostics, settings.json_loads)
+        return read_answer(self._transport, post, dialect, decoder, context)
 
 
 def _url(settings: HttpSettings) -> str:
@@ -227,9 +221,10 @@ def _headers(settings: HttpSettings, request: LlmRequest) -> Dict[str, str]:
     }
     ids = ((profile.session_header, config.session_id), (profile.user_header, config.user_id))
     opaque = {name: value for name, value in ids if name is not None and value is not None}
-    return make_headers(
-        (ours, profile.headers, opaque, settings.headers, request.context.headers)
-    )
+    dialect = find_dialect(profile.dialect)
+    return make_headers((
+        ours, dialect.headers, profile.headers, opaque, settings.headers, request.context.headers
+    ))
 
 
 def _add_key(settings: HttpSettings, headers: Dict[str, str]) -> str:

@@ -150,7 +150,7 @@ class LlmRuntime:
             adapter = snapshot()
         model = _resolve(adapter, config.model)
         config, filled = _with_defaults(config, model)
-        _check_effort(config, model)
+        model.check_effort(config.reasoning_effort)
         context = context or CallContext(cancel)
         wraps = [wrap for (wrap,) in middleware]
         retry = retry or getattr(adapter, "retry", None) or NO_RETRY
@@ -239,15 +239,3 @@ def _with_defaults(config: CallConfig, model: ModelInfo) -> Tuple[CallConfig, Tu
         if getattr(config, name) is None and value is not None
     }
     return (replace(config, **filled) if filled else config), tuple(filled)
-
-
-def _check_effort(config: CallConfig, model: ModelInfo) -> None:
-    effort = config.reasoning_effort
-    if effort is None or model.efforts is None or effort in model.efforts:
-        return
-    there = ", ".join(model.efforts) or "none"
-    raise LlmError(
-        f"{config.model} has no reasoning effort {effort!r} (there are: {there})",
-        "UNSUPPORTED_REASONING_EFFORT",
-        phase="prepare",
-    )

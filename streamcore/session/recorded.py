@@ -16,8 +16,7 @@ from ..values.calls import CallConfig, LlmRequest
 from ..values.chunks import StreamChunk, chunk_from_dict
 from ..values.frozen import FrozenDict
 from ..values.messages import Message
-from ..wire.dialects import write_body
-from ..wire.dialects.options import DialectOptions
+from ..wire.dialects import find_dialect
 from .history import History, read_entry
 from .lines import ASSISTANT, CHUNK, CONTEXT, HEADER, Event, encode_value
 from .records import message_from_record, message_to_record
@@ -148,8 +147,13 @@ def rebuild_body(sent: RecordedRequest) -> bytes:
     with _reading("the request"):
         config = CallConfig.from_dict(sent.config)
         request = LlmRequest(config, sent.messages, sent.system, sent.tools)
-        options = DialectOptions(**facts["options"])
-        return write_body(facts["dialect"], request, options, facts.get("effort_fields"))
+        dialect = find_dialect(facts["dialect"])
+        options = dialect.options(**facts["options"]).resolved()
+        effort_fields = facts.get("effort_fields")
+        if effort_fields is None:
+            effort = config.reasoning_effort
+            effort_fields = {} if effort is None else dialect.effort_fields(effort)
+        return dialect.write_body(request, options, effort_fields)
 
 
 def replay(events: Sequence[Event], seq: int) -> Iterator[StreamChunk]:

@@ -12,44 +12,28 @@ yielded that was not proven.
 from __future__ import annotations
 
 from itertools import chain
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Protocol, Tuple
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple, Union
 
 from ..values.chunks import StreamChunk
 from ..values.errors import LlmError, Partial
 from ..values.limits import Limits, ResolvedLimits, resolve_limits
 from ..values.redaction import redact
-from ..values.strictjson import mend_text
-from .dialects import make_decoder
-from .dialects.options import DialectOptions
+from ..values.strictjson import mend_text, read_value
+from .dialects import (
+    Decoder, Dialect, DialectOptions, dialect_names, find_dialect, recognise,
+)
 from .sse import BOM, SseEnd, SseEvent, SseParser
 
 _BLANKS = b" \t\r\n"
 _SHOWN = 200  # characters of a body that is no stream, for the message
 
 
-class Decoder(Protocol):
-    """What the pipeline asks of a dialect's decoder."""
-
-    done: bool
-
-    def push(self, event: SseEvent) -> List[StreamChunk]:
-        """Take one event and return its chunks."""
-
-    def finish(self, end: SseEnd) -> List[StreamChunk]:
-        """Say that the body ended."""
-
-    def document(self, text: str) -> List[StreamChunk]:
-        """Read a whole JSON document."""
-
-    def partial(self) -> Partial:
-        """Return what has arrived."""
-
-
 def parse_stream(
     byte_pieces: Iterable[bytes],
     *,
-    dialect: str = "chat-completions",
+    dialect: Union[str, Dialect] = "chat-completions",
     done_marker: str = "required",
+    options: Optional[DialectOptions] = None,
     limits: Optional[Limits] = None,
     diagnostics: Optional[Dict[str, int]] = None,
     raw_events: Optional[List[SseEvent]] = None,
@@ -59,35 +43,41 @@ def parse_stream(
 
     Args:
         byte_pieces: the body, cut anywhere.
-        dialect: the wire dialect, ``chat-completions``.
-        done_marker: ``required``, or ``optional`` where the provider ends
-            without ``[DONE]``.
+        dialect: the wire dialect, by name: ``chat-completions``.
+        done_marker: ``required``, or ``optional`` where the provider leaves out the
+            dialect's end marker, ``[DONE]`` in chat completions.
+        options: of the dialect; what is not given has its default.
         limits: the sizes that count here; its clocks do not.
         diagnostics: counters by name of what was skipped, repaired or dropped,
             written to.
         raw_events: a list that every event is appended to, for debugging.
         json_loads: a faster parser of payloads, such as ``orjson.loads``; what it
             refuses is read again strictly. Tool arguments are always read by ours.
-            It is not called for a payload that differs from known ones in its text only.
     Raises:
         LlmError: while iterating, for every failure; ``partial`` has what had arrived.
-        ValueError: at once, for an unknown dialect or done marker.
+        ValueError, TypeError: at once, for an unknown dialect or done marker, or options of
+            another dialect.
     """
-    resolved = resolve_limits(limits)
-    options = DialectOptions(done_marker=done_marker)
-    decoder = make_decoder(dialect, options, resolved, diagnostics, json_loads)
-    return iter_chunks(byte_pieces, decoder, resolved, raw_events=raw_events)
+    found, resolved = find_dialect(dialect), resolve_limits(limits)
+    given: DialectOptions = DialectOptions(done_marker=done_marker)
+    if options is not None:
+        given = options.over(given)
+    counters = {} if diagnostics is None else diagnostics
+    chosen = given.over(found.options()).resolved()
+    decoder = found.make_decoder(chosen, resolved, counters, json_loads)
+    return iter_chunks(byte_pieces, found, decoder, resolved, raw_events=raw_events)
 
 
 def iter_chunks(
     byte_pieces: Iterable[bytes],
+    dialect: Dialect,
     decoder: Decoder,
     limits: ResolvedLimits,
     *,
     origin: Origin = str,
     raw_events: Optional[List[SseEvent]] = None,
 ) -> Iterator[StreamChunk]:
-    """Run the pipeline with a decoder already made; see ``parse_stream``.
+    """Run the pipeline with a decoder of the dialect already made; see ``parse_stream``.
 
     ``origin`` tells where the body came from, and is asked only for the message of a
     body that is no stream. ``byte_pieces`` is closed, where it can be, when the
@@ -100,7 +90,7 @@ def iter_chunks(
             raise LlmError(f"the body is empty{origin()}", "EMPTY_RESPONSE", phase="body")
         if first == b"{" or first == b"[":
             whole = _limited(chain((head,), pieces), limits.max_stream_bytes)
-            yield from decoder.document(_whole_text(whole))
+            yield from _document(_whole_text(whole), dialect, decoder)
             return
         if first == b"<":
             raise _no_stream(head, pieces, origin)
@@ -109,6 +99,7 @@ def iter_chunks(
         if raw_events is not None:
             push = _recording(push, raw_events)
         left = limits.max_stream_bytes
+        unknown = True  # no payload was looked at yet to see whose dialect it is
         for piece in chain((head,), pieces):
             left -= len(piece)
             if left < 0:
@@ -119,6 +110,9 @@ def iter_chunks(
                     yield from chunks
                     if decoder.done:
                         return
+                elif unknown and event.data:
+                    unknown = False
+                    _refuse_foreign(event.data, dialect)
             if parser.fault is not None:  # after those events: told now, not with the next bytes
                 raise parser.fault
             if left < 0:
@@ -136,6 +130,34 @@ def iter_chunks(
 
 Push = Callable[[SseEvent], List[StreamChunk]]
 Origin = Callable[[], str]
+
+
+def _document(text: str, dialect: Dialect, decoder: Decoder) -> List[StreamChunk]:
+    try:
+        return decoder.document(text)
+    except LlmError as error:
+        if error.code == "MALFORMED_RESPONSE":
+            _refuse_foreign(text, dialect)
+        raise
+
+
+def _refuse_foreign(text: str, dialect: Dialect) -> None:
+    """Refuse a body whose first JSON object is of another dialect; no retry could help."""
+    try:
+        payload, _ = read_value(text, text.index("{"))
+    except (ValueError, StopIteration, RecursionError):  # no object begins here
+        return
+    found = recognise(payload)
+    if found in (None, dialect.name):
+        return
+    how = f"ask for it with dialect={found!r}, or name a provider that speaks it"
+    if found not in dialect_names():
+        how = f"this version does not read it: ask an endpoint that speaks {dialect.name}"
+    raise LlmError(
+        f"the body is in the dialect {found}, not {dialect.name}; {how}",
+        "MALFORMED_RESPONSE",
+        phase="body",
+    )
 
 
 def _finish(parser: SseParser, decoder: Decoder, origin: Origin) -> Iterator[StreamChunk]:

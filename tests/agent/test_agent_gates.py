@@ -10,10 +10,9 @@ import pytest
 from agent_support import Answer, calls, check_result, loopback, says, scene, statuses
 
 from streamcore.agent import AgentLimits
-from streamcore.agent.gates import CONTEXT_DIALECT
 from streamcore.agent.tools import tool
 from streamcore.values.messages import Message
-from streamcore.wire.dialects import context_bytes
+from streamcore.wire.history import context_bytes
 
 
 class Counter:
@@ -132,18 +131,12 @@ def test_context_gate_is_exact(over: int) -> None:
 def test_context_is_measured_as_it_is_sent() -> None:
     """Messages and tools count, in UTF-8, the system prompt too."""
     said = [Message("user", "é")]  # type: ignore[arg-type]
-    assert context_bytes(CONTEXT_DIALECT, said) == len(
+    assert context_bytes(said) == len(
         '{"messages":[{"role":"user","content":"é"}]}'.encode("utf-8"))
     tools = [{"type": "function", "function": {"name": "f"}}]
-    assert context_bytes(CONTEXT_DIALECT, said, tools, "ü") == len(
+    assert context_bytes(said, tools, "ü") == len(
         '{"messages":[{"role":"system","content":"ü"},{"role":"user","content":"é"}],'
         '"tools":[{"type":"function","function":{"name":"f"}}]}'.encode("utf-8"))
-
-
-def test_context_of_an_unknown_dialect_is_refused() -> None:
-    """As for the other functions of a dialect."""
-    with pytest.raises(ValueError, match="dialect is one of"):
-        context_bytes("morse", [])
 
 
 def test_prompt_over_the_context_is_not_kept() -> None:

@@ -1,86 +1,83 @@
 # SPDX-License-Identifier: MIT
-"""Wire dialects: one package each, pure; events to chunks and messages to bodies.
+"""The wire dialects: one value and one folder each, found by name in one table.
 
-``make_decoder`` finds the decoder of a dialect by its name, ``write_body`` its writer;
-``context_bytes`` says how large what is said would be.
+``find_dialect`` loads a dialect when it is first asked for; ``register_dialect`` adds one from
+outside the package. ``recognise`` says in which dialect a body is, for the message of a body
+in another dialect than was asked for.
 """
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Mapping, Optional, Sequence
+from importlib import import_module
+from typing import Any, Callable, Dict, Mapping, Optional, Tuple, Union
 
-from ...values.calls import LlmRequest
-from ...values.limits import ResolvedLimits
-from ...values.messages import Message
-from .chat_completions import ChatCompletionsDecoder
-from .chat_completions import request as chat_completions_request
+from .dialect import Decoder, Dialect, JsonLoads
 from .options import DialectOptions
 
-_DECODERS = {"chat-completions": ChatCompletionsDecoder}
-_WRITERS = {"chat-completions": chat_completions_request.write_body}
-_MEASURES = {"chat-completions": chat_completions_request.context_bytes}
-DIALECTS = tuple(_DECODERS)
+__all__ = [
+    "Decoder", "Dialect", "DialectOptions", "JsonLoads", "dialect_names", "find_dialect",
+    "recognise", "register_dialect",
+]
+
+_FOLDERS = {"chat-completions": "chat_completions"}  # name → folder, whose DIALECT is loaded
+_registered: Dict[str, Dialect] = {}
+
+_ANTHROPIC_TYPES = (
+    "message_start", "content_block_start", "content_block_delta", "content_block_stop",
+    "message_delta", "message_stop",
+)
+_UNREAD: Mapping[str, Callable[[Mapping[str, Any]], bool]] = {
+    "anthropic-messages": lambda payload: (
+        payload.get("type") in _ANTHROPIC_TYPES or payload.get("type") == "message"
+        and payload.get("role") == "assistant"
+    ),
+    "openai-responses": lambda payload: (
+        str(payload.get("type")).startswith("response.") or payload.get("object") == "response"
+    ),
+    "gemini": lambda payload: "candidates" in payload or "promptFeedback" in payload,
+    "ollama": lambda payload: (
+        type(payload.get("done")) is bool and ("message" in payload or "response" in payload)
+    ),
+}
+"""Dialects that are recognised but not read."""
 
 
-def make_decoder(
-    dialect: str,
-    options: Optional[DialectOptions] = None,
-    limits: Optional[ResolvedLimits] = None,
-    diagnostics: Optional[Dict[str, int]] = None,
-    json_loads: Optional[Callable[[str], Any]] = None,
-) -> ChatCompletionsDecoder:
-    """Make the machine that reads one answer in ``dialect``.
+def dialect_names() -> Tuple[str, ...]:
+    """Return the names of all dialects that can be read and written."""
+    return (*_FOLDERS, *_registered)
+
+
+def find_dialect(name: Union[str, Dialect]) -> Dialect:
+    """Return a dialect by its name; a dialect is returned as it is.
 
     Raises:
         ValueError: for a dialect that does not exist.
     """
-    if dialect not in _DECODERS:
-        raise ValueError(f"dialect is one of {', '.join(DIALECTS)}, not {dialect!r}")
-    return _DECODERS[dialect](options, limits, diagnostics, json_loads)
+    if isinstance(name, Dialect):
+        return name
+    if name in _FOLDERS:
+        found: Dialect = import_module("." + _FOLDERS[name], __name__).DIALECT
+        return found
+    if name in _registered:
+        return _registered[name]
+    raise ValueError(f"a dialect is one of {', '.join(dialect_names())}, not {name!r}")
 
 
-def write_body(
-    dialect: str,
-    request: LlmRequest,
-    options: DialectOptions = DialectOptions(),
-    effort_fields: Optional[Mapping[str, Any]] = None,
-) -> bytes:
-    """Write the body of one request in ``dialect``.
+def register_dialect(dialect: Dialect) -> Callable[[], None]:
+    """Let a dialect from outside the package be found by its name; return what undoes it.
 
-    Args:
-        dialect: its name.
-        request: what is asked.
-        options: the provider's bends.
-        effort_fields: the body fields that the reasoning effort becomes; None
-            sends it as it is.
     Raises:
-        LlmError: ``INVALID_REQUEST`` or ``UNSUPPORTED_CONTENT``.
-        ValueError: for a dialect that does not exist.
+        ValueError: where a dialect has that name already.
     """
-    if dialect not in _WRITERS:
-        raise ValueError(f"dialect is one of {', '.join(DIALECTS)}, not {dialect!r}")
-    return _WRITERS[dialect](request, options, effort_fields)
+    if dialect.name in dialect_names():
+        raise ValueError(f"there is a dialect {dialect.name!r} already")
+    _registered[dialect.name] = dialect
+    return lambda: _registered.pop(dialect.name, None) and None
 
 
-def context_bytes(
-    dialect: str,
-    messages: Sequence[Message],
-    tools: Sequence[Mapping[str, Any]] = (),
-    system: Optional[str] = None,
-    provider: Optional[str] = None,
-) -> int:
-    """Return the UTF-8 bytes of messages and tools, as a request in ``dialect`` carries them.
-
-    Args:
-        dialect: its name.
-        messages, tools: what is about to be sent.
-        system: the system prompt, which counts as a message.
-        provider: the route it goes to; decides which opaque extras go out. Other bends
-            of a provider do not count.
-    Raises:
-        LlmError: ``INVALID_REQUEST`` for a history no provider can take.
-        ValueError: for a dialect that does not exist.
-    """
-    if dialect not in _MEASURES:
-        raise ValueError(f"dialect is one of {', '.join(DIALECTS)}, not {dialect!r}")
-    return _MEASURES[dialect](messages, tools, system, provider)
+def recognise(payload: Mapping[str, Any]) -> Optional[str]:
+    """Return the name of the dialect that a body's first payload is in; None for no known one."""
+    for name in dialect_names():
+        if find_dialect(name).recognises(payload):
+            return name
+    return next((name for name, recognises in _UNREAD.items() if recognises(payload)), None)

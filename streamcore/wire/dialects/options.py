@@ -1,65 +1,84 @@
 # SPDX-License-Identifier: MIT
-"""What a provider profile tells a dialect about its bends of the format.
+"""What a provider profile, or a caller, tells a dialect about its provider's habits.
 
-A plain frozen value with the defaults of a well-behaved provider. Each field
-is one bend; profiles give the reason where they set one.
+In: some of the fields; the others are "not given". Out of ``over``: one set of options whose
+fields are taken from a stronger set where it gives them. Out of ``resolved``: every field is
+a value, the default of a well-behaved provider where nobody gave one. Refused when made:
+a value that no field can have (``ValueError``, ``TypeError``).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Optional
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, Dict, Mapping, Optional, TypeVar
 
+from ...values.frozen import FrozenDict
+from ...values.limits import NOT_GIVEN as _NOT_GIVEN
+
+NOT_GIVEN: Any = _NOT_GIVEN  # so that a field can have the type of its values
 DONE_MARKERS = ("required", "optional")
-REASONING_PASSBACK = ("tool-calls", "always", "never")
+
+Options = TypeVar("Options", bound="DialectOptions")
 
 
 @dataclass(frozen=True)
 class DialectOptions:
-    """The bends of one provider.
+    """The options that every dialect has; a dialect's own class adds to them.
 
     Args:
-        done_marker: ``required``: only ``[DONE]`` proves the end; ``optional``: a
-            finish word and a cleanly ended body, or an unterminated final
-            ``[DONE]``, prove it too.
-        stream_options: ask for usage with ``stream_options.include_usage``.
-        max_tokens_field: the name the provider takes the output cap under.
-        reasoning_field: the name reasoning goes back under.
-        reasoning_passback: when it goes back: on ``tool-calls`` steps, ``always``, ``never``.
+        done_marker: ``required``: only the dialect's own end marker proves the end of an
+            answer; ``optional``: a finish word and a cleanly ended body prove it too.
         images: whether image parts can be sent.
-        think_tags: turn ``<think>…</think>`` in content into reasoning.
-        context_window: tokens; lets an empty answer be told from an overflow.
-        alternate: the provider refuses two user messages in a row, and one after tool
-            results; such a history, left by a turn that failed, is sent so that it fits.
+        context_window: tokens, 1 or more; lets an empty answer be told from an overflow.
     Raises:
-        ValueError, TypeError: for a word outside the lists above, or a value that cannot be.
+        ValueError, TypeError: for a value that cannot be.
     """
 
-    done_marker: str = "required"
-    stream_options: bool = True
-    max_tokens_field: str = "max_tokens"
-    reasoning_field: str = "reasoning_content"
-    reasoning_passback: str = "tool-calls"
-    images: bool = True
-    think_tags: bool = False
-    context_window: Optional[int] = None
-    alternate: bool = False
+    done_marker: str = NOT_GIVEN
+    images: bool = NOT_GIVEN
+    context_window: Optional[int] = NOT_GIVEN
+
+    DEFAULTS: ClassVar[Mapping[str, Any]] = FrozenDict(
+        done_marker="required", images=True, context_window=None
+    )
+    WORDS: ClassVar[Mapping[str, Any]] = FrozenDict(done_marker=DONE_MARKERS)
+    """The fields that have one of a few words, and those words."""
 
     def __post_init__(self) -> None:
-        for name in ("stream_options", "images", "think_tags", "alternate"):
-            if not isinstance(getattr(self, name), bool):
-                raise TypeError(f"{name} is True or False, not {getattr(self, name)!r}")
-        for name in ("max_tokens_field", "reasoning_field"):
-            value = getattr(self, name)
-            if not isinstance(value, str) or not value:
-                raise ValueError(f"{name} is the name of a field, not {value!r}")
-        window = self.context_window
+        for name, value in self.given().items():
+            default = self.DEFAULTS[name]
+            if name in self.WORDS:
+                if value not in self.WORDS[name]:
+                    raise ValueError(f"{name} is one of {self.WORDS[name]}, not {value!r}")
+            elif isinstance(default, bool):
+                if not isinstance(value, bool):
+                    raise TypeError(f"{name} is True or False, not {value!r}")
+            elif isinstance(default, str):
+                if not isinstance(value, str) or not value:
+                    raise ValueError(f"{name} is the name of a field, not {value!r}")
+        window = self.given().get("context_window")
         if window is not None and (isinstance(window, bool) or not isinstance(window, int)):
             raise TypeError(f"context_window is a whole number of tokens, not {window!r}")
         if window is not None and window < 1:
             raise ValueError(f"context_window must be 1 or more: {window}")
-        if self.done_marker not in DONE_MARKERS:
-            raise ValueError(f"done_marker is one of {DONE_MARKERS}, not {self.done_marker!r}")
-        if self.reasoning_passback not in REASONING_PASSBACK:
-            words, given = REASONING_PASSBACK, self.reasoning_passback
-            raise ValueError(f"reasoning_passback is one of {words}, not {given!r}")
+
+    def given(self) -> Dict[str, Any]:
+        """Return the fields that are given, by name."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in values.items() if value is not NOT_GIVEN}
+
+    def over(self: Options, lower: DialectOptions) -> Options:
+        """Return these options, with the fields not given here taken from ``lower``.
+
+        Raises:
+            TypeError: where the two are options of different dialects.
+        """
+        if not isinstance(lower, type(self)) and not isinstance(self, type(lower)):
+            raise TypeError(f"{type(self).__name__} do not fit a dialect of {type(lower).__name__}")
+        wider = self if isinstance(self, type(lower)) else lower
+        made: Any = replace(wider, **{**lower.given(), **self.given()})
+        return made  # type: ignore[no-any-return]
+
+    def resolved(self: Options) -> Options:
+        """Return the options with every field given."""
+        return replace(self, **{**self.DEFAULTS, **self.given()})

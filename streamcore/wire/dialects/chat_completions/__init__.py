@@ -1,8 +1,46 @@
 # SPDX-License-Identifier: MIT
-"""The chat-completions dialect: ``decoder`` reads answers, ``request`` writes bodies."""
+"""The chat-completions dialect: ``decoder`` reads answers, ``request`` writes bodies.
+
+Each half is loaded when it is used: reading a recorded answer needs no writer.
+"""
 
 from __future__ import annotations
 
-from .decoder import ChatCompletionsDecoder
+from typing import Any, Dict, Mapping, Optional
 
-__all__ = ["ChatCompletionsDecoder"]
+from ....values.calls import LlmRequest
+from ....values.limits import ResolvedLimits
+from ..dialect import Decoder, Dialect, JsonLoads
+from .options import RESERVED_FIELDS, ChatCompletionsOptions
+
+__all__ = ["DIALECT", "ChatCompletionsOptions"]
+
+
+def _make_decoder(
+    options: Any,
+    limits: ResolvedLimits,
+    diagnostics: Dict[str, int],
+    json_loads: Optional[JsonLoads],
+) -> Decoder:
+    from .decoder import ChatCompletionsDecoder
+
+    return ChatCompletionsDecoder(options, limits, diagnostics, json_loads)
+
+
+def _write_body(request: LlmRequest, options: Any, effort_fields: Mapping[str, Any]) -> bytes:
+    from .request import write_body
+
+    return write_body(request, options, effort_fields)
+
+
+DIALECT = Dialect(
+    name="chat-completions",
+    options=ChatCompletionsOptions,
+    end_marker="[DONE]",
+    path="/chat/completions",
+    make_decoder=_make_decoder,
+    write_body=_write_body,
+    effort_fields=lambda effort: {"reasoning_effort": effort},
+    reserved_fields=RESERVED_FIELDS,
+    recognises=lambda payload: "choices" in payload,
+)

@@ -2,7 +2,7 @@
 """The way out: what a caller asks, as the body of one chat-completions request.
 
 In: a neutral ``LlmRequest`` (its config, messages, system, tools) and the
-provider's ``DialectOptions``. Out: the body as plain JSON values, and its bytes.
+provider's ``ChatCompletionsOptions``. Out: the body as plain JSON values, and its bytes.
 Refused before any I/O: what cannot be sent is ``INVALID_REQUEST``, what the
 provider cannot carry is ``UNSUPPORTED_CONTENT``; a history with a call that has
 not exactly one result is never sent. Rules: design.md §6 and §8.16.
@@ -10,80 +10,32 @@ not exactly one result is never sent. Rules: design.md §6 and §8.16.
 
 from __future__ import annotations
 
-import json
 import math
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from ....values.calls import CallConfig, LlmRequest
 from ....values.frozen import thaw
 from ....values.given import invalid
-from ....values.messages import Message
-from ..options import DialectOptions
-from .history import check_history
-from .json_body import encode_body
+from ...json_body import encode_body
+from .options import RESERVED_FIELDS, ChatCompletionsOptions
 from .wire_messages import write_messages
 
-__all__ = ["build_body", "check_history", "context_bytes", "encode_body", "write_body"]
-
-_OURS = ("model", "messages", "stream", "n")  # what extra_body may not set
 _CHOICES = ("auto", "none", "required")  # tool_choice words; any other is a tool's name
 
 
 def build_body(
-    request: LlmRequest,
-    options: DialectOptions = DialectOptions(),
-    effort_fields: Optional[Mapping[str, Any]] = None,
+    request: LlmRequest, options: ChatCompletionsOptions, effort_fields: Mapping[str, Any]
 ) -> Dict[str, Any]:
     """Return the request body as plain JSON values; fields nobody set are left out.
 
     Args:
         request: what is asked.
-        options: the provider's bends.
-        effort_fields: the body fields that the reasoning effort becomes; None
-            sends it as ``reasoning_effort``.
+        options: the provider's options, resolved.
+        effort_fields: the body fields that the reasoning effort becomes.
     Raises:
         LlmError: ``INVALID_REQUEST`` for values, text or a history no provider can
             take; ``UNSUPPORTED_CONTENT`` for images where ``options`` has none.
     """
-    body = _build(request, options, effort_fields)
-    encode_body(body)  # what cannot be encoded is refused here, before anything is recorded
-    return body
-
-
-def write_body(
-    request: LlmRequest,
-    options: DialectOptions = DialectOptions(),
-    effort_fields: Optional[Mapping[str, Any]] = None,
-) -> bytes:
-    """Return the bytes of the request body; see ``build_body``."""
-    return encode_body(_build(request, options, effort_fields))
-
-
-def context_bytes(
-    messages: Sequence[Message],
-    tools: Sequence[Mapping[str, Any]],
-    system: Optional[str],
-    provider: Optional[str],
-) -> int:
-    """Return the UTF-8 bytes of messages and tools in a body without a provider's bends.
-
-    What JSON cannot carry is measured too: it is refused when the body is written.
-
-    Raises:
-        LlmError: ``INVALID_REQUEST`` for a history no provider can take.
-    """
-    body: Dict[str, Any] = {"messages": write_messages(messages, provider, DialectOptions())}
-    if system:
-        body["messages"].insert(0, {"role": "system", "content": system})
-    if tools:
-        body["tools"] = list(tools)
-    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"), default=str)
-    return len(text.encode("utf-8", "surrogatepass"))
-
-
-def _build(
-    request: LlmRequest, options: DialectOptions, effort_fields: Optional[Mapping[str, Any]]
-) -> Dict[str, Any]:
     config = request.config
     _check_values(config, request.system)
     body: Dict[str, Any] = {"model": config.model}
@@ -94,11 +46,16 @@ def _build(
     for name, value in _settings(request, options):
         if value is not None:
             body[name] = thaw(value)
-    if effort_fields is None and config.reasoning_effort is not None:
-        effort_fields = {"reasoning_effort": config.reasoning_effort}
-    body.update(thaw(dict(effort_fields or {})))
+    body.update(thaw(dict(effort_fields)))
     body.update(thaw(dict(config.extra_body or {})))
     return body
+
+
+def write_body(
+    request: LlmRequest, options: ChatCompletionsOptions, effort_fields: Mapping[str, Any]
+) -> bytes:
+    """Return the bytes of the request body; see ``build_body``."""
+    return encode_body(build_body(request, options, effort_fields))
 
 
 def _check_values(config: CallConfig, system: Optional[str]) -> None:
@@ -142,12 +99,12 @@ def _check_extra_body(extra: Any) -> None:
         return
     if not isinstance(extra, Mapping):
         raise invalid(f"extra_body is a dict, not {type(extra).__name__}")
-    for name in _OURS:
+    for name in RESERVED_FIELDS:
         if name in extra:
             raise invalid(f"extra_body cannot set {name}")
 
 
-def _messages(request: LlmRequest, options: DialectOptions) -> List[Dict[str, Any]]:
+def _messages(request: LlmRequest, options: ChatCompletionsOptions) -> List[Dict[str, Any]]:
     try:
         messages = write_messages(request.messages, request.config.provider, options)
     except RecursionError:
@@ -157,7 +114,7 @@ def _messages(request: LlmRequest, options: DialectOptions) -> List[Dict[str, An
     return [{"role": "system", "content": request.system}] * bool(request.system) + messages
 
 
-def _settings(request: LlmRequest, options: DialectOptions) -> List[Tuple[str, Any]]:
+def _settings(request: LlmRequest, options: ChatCompletionsOptions) -> List[Tuple[str, Any]]:
     config = request.config
     choice = config.tool_choice
     if isinstance(choice, str) and choice not in _CHOICES:

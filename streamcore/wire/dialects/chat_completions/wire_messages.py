@@ -27,8 +27,8 @@ from ....values.messages import (
     ToolResult,
 )
 from ....values.messages.blocks import NO_OUTPUT
-from ..options import DialectOptions
-from .history import check_history, only_results
+from ...history import check_history, only_results
+from .options import ChatCompletionsOptions
 
 NO_ANSWER = "(no answer)"
 """Stands for the answer of a turn that was broken off after its tools had run."""
@@ -37,7 +37,7 @@ _WRITTEN = ("role", "content", "tool_calls", "tool_call_id")  # never taken from
 
 
 def write_messages(
-    messages: Sequence[Message], provider: Optional[str], options: DialectOptions
+    messages: Sequence[Message], provider: Optional[str], options: ChatCompletionsOptions
 ) -> List[Dict[str, Any]]:
     """Return the message dicts, in the order they are sent.
 
@@ -96,7 +96,7 @@ def _parts(content: Any) -> List[Any]:
 
 
 def _neutral(
-    message: Message, provider: Optional[str], options: DialectOptions
+    message: Message, provider: Optional[str], options: ChatCompletionsOptions
 ) -> Optional[Message]:
     """Return what of the message goes out; None when nothing does."""
     if message.role == "assistant":
@@ -108,7 +108,7 @@ def _neutral(
 
 
 def _assistant(
-    message: Message, provider: Optional[str], options: DialectOptions
+    message: Message, provider: Optional[str], options: ChatCompletionsOptions
 ) -> Optional[Message]:
     """Return an answer as it goes back.
 

@@ -8,10 +8,11 @@ not parse, and hand-made blocks that no wire message can hold (design.md §6).
 
 from __future__ import annotations
 
+import json
 from typing import Any, Dict, Mapping, Sequence, Tuple, Type
 
-from ....values.given import invalid, show
-from ....values.messages import (
+from ..values.given import invalid, show
+from ..values.messages import (
     Block,
     ImageBlock,
     Message,
@@ -46,6 +47,27 @@ def check_history(messages: Sequence[Message]) -> None:
             _check_answered(answered, where)
             answered = _open_calls(message, where)
     _check_answered(answered, "the end of the messages")
+
+
+def context_bytes(
+    messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] = (), system: str = ""
+) -> int:
+    """Return the UTF-8 bytes of messages and tools as plain JSON, whichever dialect sends them.
+
+    Args:
+        messages, tools: what is about to be sent.
+        system: the system prompt, which counts as a message.
+    Raises:
+        LlmError: ``INVALID_REQUEST`` for a history no provider can take.
+    """
+    check_history(messages)
+    said = [message.to_dict() for message in messages]
+    if system:
+        said.insert(0, {"role": "system", "content": system})
+    asked = {"messages": said, **({"tools": list(tools)} if tools else {})}
+    # What JSON cannot carry is measured too: it is refused when the body is written.
+    text = json.dumps(asked, ensure_ascii=False, separators=(",", ":"), default=str)
+    return len(text.encode("utf-8", "surrogatepass"))
 
 
 def only_results(message: Message) -> bool:

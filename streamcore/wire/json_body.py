@@ -12,7 +12,7 @@ import json
 import math
 from typing import Any, Mapping, Optional
 
-from ....values.given import invalid
+from ..values.given import invalid
 
 _DEEPEST = 200  # no request nests deeper; a circular value would never end
 

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: MIT
+"""What a dialect is: one value that says how to ask, how to read, and what the rules are.
+
+Everything outside a dialect's folder stays as it is when a dialect is added: the runtime,
+profiles, the session and the command line ask this value.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Callable, Dict, List, Mapping, Optional, Protocol, Tuple, Type
+
+from ...values.calls import LlmRequest
+from ...values.chunks import StreamChunk
+from ...values.errors import Partial
+from ...values.frozen import FrozenDict
+from ...values.limits import ResolvedLimits
+from ..sse import SseEnd, SseEvent
+from .options import DialectOptions
+
+JsonLoads = Callable[[str], Any]
+
+
+class Decoder(Protocol):
+    """The machine that reads one answer; ``done`` is true once its finish was returned."""
+
+    done: bool
+
+    def push(self, event: SseEvent) -> List[StreamChunk]:
+        """Take one event and return its chunks."""
+
+    def finish(self, end: SseEnd) -> List[StreamChunk]:
+        """Say that the body ended; return the last chunks where its end is proven."""
+
+    def document(self, text: str) -> List[StreamChunk]:
+        """Read a whole JSON document that came in the place of a stream."""
+
+    def partial(self) -> Partial:
+        """Return what has arrived."""
+
+
+class MakeDecoder(Protocol):
+    """Makes the decoder of one answer; ``options`` are resolved."""
+
+    def __call__(
+        self,
+        options: Any,
+        limits: ResolvedLimits,
+        diagnostics: Dict[str, int],
+        json_loads: Optional[JsonLoads],
+    ) -> Decoder:
+        """Make it; ``diagnostics`` is written to."""
+
+
+class WriteBody(Protocol):
+    """Writes the body of one request; ``options`` are resolved."""
+
+    def __call__(
+        self, request: LlmRequest, options: Any, effort_fields: Mapping[str, Any]
+    ) -> bytes:
+        """Write it, or refuse the request with ``INVALID_REQUEST`` or ``UNSUPPORTED_CONTENT``.
+
+        ``effort_fields`` are the body fields that the reasoning effort becomes.
+        """
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """One wire dialect.
+
+    Args:
+        name: the word it is asked for by.
+        options: the class of its options.
+        end_marker: what proves the end of an answer, in words.
+        path: the endpoint below a provider's base URL.
+        make_decoder: makes the machine that reads one answer.
+        write_body: writes the body of a request.
+        effort_fields: the body fields of a reasoning effort, for profiles that pass any word.
+        reserved_fields: the body fields that ``extra_body`` and an effort may not set.
+        recognises: says whether the first payload of a body is one of this dialect.
+        framing: how events are cut out of the body: ``sse``.
+        key_header, key_prefix: the header the key travels in, and what stands before it,
+            where a profile does not say.
+        headers: more headers of every request.
+    """
+
+    name: str
+    options: Type[DialectOptions]
+    end_marker: str
+    path: str
+    make_decoder: MakeDecoder
+    write_body: WriteBody
+    effort_fields: Callable[[str], Mapping[str, Any]]
+    reserved_fields: Tuple[str, ...]
+    recognises: Callable[[Mapping[str, Any]], bool]
+    framing: str = "sse"
+    key_header: str = "Authorization"
+    key_prefix: str = "Bearer "
+    headers: Mapping[str, str] = field(default_factory=FrozenDict)
