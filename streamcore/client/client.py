@@ -51,7 +51,6 @@ class Client:
         on_retry: called with a ``RetryRecord`` before the wait for a next attempt.
         json_loads: a faster parser of payloads, such as ``orjson.loads``; what it refuses
             is read again strictly, and tool arguments are always read by ours.
-            It is not called for a payload that differs from known ones in its text only.
     Raises:
         ValueError, TypeError: for an unknown provider or values that cannot be.
     """

@@ -68,7 +68,6 @@ def parse_stream(
         raw_events: a list that every event is appended to, for debugging.
         json_loads: a faster parser of payloads, such as ``orjson.loads``; what it
             refuses is read again strictly. Tool arguments are always read by ours.
-            It is not called for a payload that differs from known ones in its text only.
     Raises:
         LlmError: while iterating, for every failure; ``partial`` has what had arrived.
         ValueError: at once, for an unknown dialect or done marker.
