@@ -21,7 +21,7 @@ from .chunks import (
     ToolCallDelta,
     UsageChunk,
 )
-from .messages import ReasoningBlock, TextBlock, ToolCall
+from .messages import ReasoningBlock, TextBlock, ToolCall, said_arguments
 
 _DELTAS = {TextDelta: "text", ReasoningDelta: "reasoning", ToolCallDelta: "tool-call"}
 
@@ -117,8 +117,7 @@ class ChunkGrammar:
             # An id the provider never sent is made at the end, and told there only.
             _hold(block.id in (None, whole.id), f"the deltas told {block.id!r}, not {whole.id!r}")
             _hold(block.name == whole.name, f"the deltas told {block.name!r}, not {whole.name!r}")
-            blank = said.strip() in ("", "null")
-            _hold(whole.arguments == ("{}" if blank else said), "arguments unlike the deltas")
+            _hold(whole.arguments == said_arguments(said), "arguments unlike the deltas")
         elif isinstance(whole, (TextBlock, ReasoningBlock)):
             _hold(block.touched, f"an empty {whole.type} block")
             _hold(whole.text == said, f"{whole.type} unlike the deltas")

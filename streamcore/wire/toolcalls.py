@@ -1,35 +1,42 @@
 # SPDX-License-Identifier: MIT
 """Tool-call fragments in, whole tool calls out.
 
-Fragments are joined by their integer index, interleaved or not. Arguments are
-text until ``finish``; then each call is parsed once, strictly, and either is
-whole or fails with its index, name, reason and last characters. Nothing is
-guessed and nothing is repaired. Which index a provider's fragment belongs to
-is the dialect's business.
+Arguments are text until ``finish``; then each call is parsed once, strictly, and
+either is whole or fails with its index, name, reason and last characters. Nothing is
+guessed and nothing is repaired. ``push`` joins fragments by their integer index,
+interleaved or not. A dialect whose provider says otherwise which call a fragment
+belongs to keeps the ``OpenCall`` itself: it hands it to ``open`` once, and to
+``extend`` for all that follows.
 """
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Set
+from typing import Any, Dict, List, Mapping, Set
 
 from ..values.errors import LlmError
 from ..values.frozen import freeze
-from ..values.messages import ToolCall, parse_arguments
+from ..values.messages import ToolCall, parse_arguments, said_arguments
 from ..values.strictjson import mend_surrogates, mend_text
+from .growing import Count, GrowingText
 
 TAIL_CHARACTERS = 64
 
 
-class _Call:
-    """One call while it forms."""
+class OpenCall(GrowingText):
+    """One call while it forms: its growing arguments, and what else is known of it.
 
-    __slots__ = ("id", "name", "pieces", "size", "extras")
+    ``number`` names it in messages and in an id that is made; ``index`` is that of its
+    block; ``size`` counts the UTF-8 bytes of its arguments as they were sent.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("number", "id", "name", "size", "extras")
+
+    def __init__(self, number: int, index: int, count: Count) -> None:
+        super().__init__(index, count)
+        self.number = number
         self.id = ""
         self.name = ""
-        self.pieces: List[str] = []
-        self.size = 0  # UTF-8 bytes in pieces
+        self.size = 0
         self.extras: Dict[str, Any] = {}
 
 
@@ -47,7 +54,7 @@ class ToolCallAssembler:
     ) -> None:
         self._max_calls = max_tool_calls
         self._max_bytes = max_tool_argument_bytes
-        self._calls: Dict[int, _Call] = {}  # by index, in opening order
+        self._calls: Dict[int, OpenCall] = {}  # by number, in opening order
         self.ignored = 0
 
     def push(self, fragment: Mapping[str, Any]) -> None:
@@ -63,58 +70,49 @@ class ToolCallAssembler:
         if not isinstance(index, int) or isinstance(index, bool):
             self.ignored += 1
             return
+        call = self._calls.get(index) or OpenCall(index, index, lambda _: None)
         function = fragment.get("function") or {}
         if not isinstance(function, Mapping):
-            raise self._fail(index, f"its function is a {type(function).__name__}")
+            raise _fail(call, f"its function is a {type(function).__name__}")
         texts = (fragment.get("id"), function.get("name"), function.get("arguments"))
         for text in texts:
             if not isinstance(text, (str, type(None))):
-                raise self._fail(index, f"it has a {type(text).__name__} in a text's place")
-        self.add(index, texts[0], texts[1], texts[2] or "", fragment.get("extras"))
-
-    def add(
-        self,
-        index: int,
-        id: Optional[str],
-        name: Optional[str],
-        arguments: str,
-        extras: Optional[Mapping[str, Any]] = None,
-    ) -> None:
-        """Take one fragment already taken apart; see ``push``."""
-        call = self._calls.get(index)
-        if call is None:
-            call = self._open(index)
-        if id and not call.id:
-            call.id = id
-        if name and not call.name and not name.isspace():
-            call.name = name
-        if extras:
-            call.extras.update(extras)
+                raise _fail(call, f"it has a {type(text).__name__} in a text's place")
+        id, name, arguments = (text or "" for text in texts)
+        if index not in self._calls:
+            self.open(call)
+        call.id = call.id or id
+        call.name = call.name or name.strip() and name
+        call.extras.update(fragment.get("extras") or {})
         if arguments:
-            self.extend(index, arguments)
+            self.extend(call, arguments)
 
-    def extend(self, index: int, arguments: str) -> None:
-        """Take more arguments of a call that is there already.
+    def open(self, call: OpenCall) -> None:
+        """Take a new call, whose number no other has.
+
+        Raises:
+            LlmError: ``MALFORMED_TOOL_CALL`` where it is one too many.
+        """
+        if len(self._calls) >= self._max_calls:
+            raise _fail(call, f"the answer has more than max_tool_calls ({self._max_calls})")
+        self._calls[call.number] = call
+
+    def extend(self, call: OpenCall, arguments: str) -> str:
+        """Add to the arguments of an open call, and return what of them can be shown.
 
         Raises:
             LlmError: ``MALFORMED_TOOL_CALL`` before the limit is passed.
         """
-        call = self._calls[index]
         size = call.size + (
             len(arguments)
             if arguments.isascii()
             else len(arguments.encode("utf-8", "surrogatepass"))
         )
         if size > self._max_bytes:
-            raise self._fail(
-                index, f"its arguments pass max_tool_argument_bytes ({self._max_bytes} bytes)"
-            )
+            reason = f"its arguments pass max_tool_argument_bytes ({self._max_bytes} bytes)"
+            raise _fail(call, reason)
         call.size = size
-        call.pieces.append(arguments)
-
-    def pieces(self, index: int) -> Sequence[str]:
-        """Return the arguments of a call so far: a list that grows with it, to be read only."""
-        return self._calls[index].pieces
+        return call.add(arguments)
 
     def finish(self) -> List[ToolCall]:
         """Parse every call, strictly, and return them in opening order.
@@ -123,39 +121,31 @@ class ToolCallAssembler:
             LlmError: ``MALFORMED_TOOL_CALL`` when one of them cannot be trusted.
         """
         taken = {call.id for call in self._calls.values() if call.id}
-        return [self._finish(index, taken) for index in self._calls]
+        return [_finished(call, taken) for call in self._calls.values()]
 
-    def _finish(self, index: int, taken: Set[str]) -> ToolCall:
-        call = self._calls[index]
-        if not call.name:
-            raise self._fail(index, "it has no name")
-        text = mend_text("".join(call.pieces))
-        try:
-            parse_arguments(text)
-        except ValueError as bad:
-            raise self._fail(index, f"its arguments are not one JSON document: {bad}") from None
-        if not text.strip() or text.strip() == "null":
-            text = "{}"
-        made = call.id or unique_id(f"call_{index}", taken)
-        taken.add(made)
-        return ToolCall(made, call.name, text, freeze(mend_surrogates(call.extras)) or None)
 
-    def _open(self, index: int) -> _Call:
-        if len(self._calls) >= self._max_calls:
-            raise self._fail(index, f"the answer has more than max_tool_calls ({self._max_calls})")
-        call = self._calls[index] = _Call()
-        return call
+def _finished(call: OpenCall, taken: Set[str]) -> ToolCall:
+    call.finish()
+    if not call.name:
+        raise _fail(call, "it has no name")
+    text = said_arguments(call.joined())
+    try:
+        parse_arguments(text)
+    except ValueError as bad:
+        raise _fail(call, f"its arguments are not one JSON document: {bad}") from None
+    made = call.id or unique_id(f"call_{call.number}", taken)
+    taken.add(made)
+    return ToolCall(made, call.name, text, freeze(mend_surrogates(call.extras)) or None)
 
-    def _fail(self, index: int, reason: str) -> LlmError:
-        call = self._calls.get(index)
-        name = call.name if call else ""
-        tail = "".join(call.pieces[-TAIL_CHARACTERS:])[-TAIL_CHARACTERS:] if call else ""
-        shown = f"; it ends with {mend_text(tail)!r}" if tail else ""
-        return LlmError(
-            f"tool call {index} ({mend_text(name)[:100]!r}): {reason}{shown}",
-            "MALFORMED_TOOL_CALL",
-            phase="body",
-        )
+
+def _fail(call: OpenCall, reason: str) -> LlmError:
+    tail = "".join(call.pieces[-TAIL_CHARACTERS:])[-TAIL_CHARACTERS:]
+    shown = f"; it ends with {tail!r}" if tail else ""
+    return LlmError(
+        f"tool call {call.number} ({mend_text(call.name)[:100]!r}): {reason}{shown}",
+        "MALFORMED_TOOL_CALL",
+        phase="body",
+    )
 
 
 def unique_id(wanted: str, taken: Set[str]) -> str:

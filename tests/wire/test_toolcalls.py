@@ -162,10 +162,11 @@ def test_million_one_character_fragments_are_linear() -> None:
     """One join and one parse at the end."""
     machine = ToolCallAssembler()
     start = time.perf_counter()
-    machine.add(0, "a", "f", '{"x":"')
+    machine.push(fragment(0, "a", "f", '{"x":"'))
+    letter = fragment(0, arguments="a")
     for _ in range(KB * KB - 8):
-        machine.add(0, None, None, "a")
-    machine.add(0, None, None, '"}')
+        machine.push(letter)
+    machine.push(fragment(0, arguments='"}'))
     assert len(machine.finish()[0].arguments) == KB * KB
     assert time.perf_counter() - start < 15
 

@@ -21,6 +21,7 @@ from .blocks import (
     ToolResult,
     block_from_dict,
     parse_arguments,
+    said_arguments,
 )
 from .dicts import REASONING_FIELDS
 from .message import AssistantMessage, Message
@@ -28,5 +29,5 @@ from .message import AssistantMessage, Message
 __all__ = [
     "REASONING_FIELDS", "AssistantMessage", "Block", "Extras", "ImageBlock", "Message",
     "OpaqueBlock", "ReasoningBlock", "TextBlock", "ToolCall", "ToolResult", "block_from_dict",
-    "parse_arguments",
+    "parse_arguments", "said_arguments",
 ]

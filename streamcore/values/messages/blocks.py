@@ -138,7 +138,7 @@ def block_from_dict(data: Mapping[str, Any]) -> Block:
 
 
 def parse_arguments(text: str) -> Any:
-    """Parse a finished call's arguments, strictly, once.
+    """Parse a finished call's arguments, strictly.
 
     Empty, blank and ``null`` arguments read ``{}``; surrogate halves are mended.
 
@@ -146,7 +146,9 @@ def parse_arguments(text: str) -> Any:
         ValueError: with the reason, when the text is not one JSON document,
             or an object in it has a key twice.
     """
-    if not text or text.isspace():
-        return {}
-    value = loads_unique(text)
-    return {} if value is None else mend_surrogates(value)
+    return mend_surrogates(loads_unique(said_arguments(text)))
+
+
+def said_arguments(text: str) -> str:
+    """Return a call's arguments as they count: ``{}`` for empty, blank and ``null``."""
+    return "{}" if not text or text.isspace() or text.strip(" \t\r\n") == "null" else text

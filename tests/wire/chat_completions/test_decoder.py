@@ -8,7 +8,6 @@ chunks, the error messages, what is kept beside the text, the state of the machi
 from __future__ import annotations
 
 import json
-import random
 import sys
 import time
 from typing import Any, Dict, List
@@ -396,51 +395,6 @@ def test_payload_parser_may_be_handed_in() -> None:
     assert texts == ["a", "strict"] and len(asked) == 3
     with pytest.raises(LlmError, match="NaN"):
         list(parse_stream([b'data: {"a": NaN, "strict": 1}\n\n'], json_loads=loads))
-
-
-class LongWay(ChatCompletionsDecoder):
-    """A decoder without the short way for deltas that hold one thing."""
-
-    def __init__(self, options: DialectOptions) -> None:
-        super().__init__(options)
-        self._deltas.add = self._deltas.add_any  # type: ignore[method-assign]
-
-
-def random_delta(rng: random.Random) -> Dict[str, Any]:
-    texts = ["a", " b", "", None, "é", "\ud83d", "\ude00", "<thi", "nk>", "</think>", 5]
-    texts.append("</thought>c")
-    fields = {
-        "content": rng.choice(texts + [[{"type": "text", "text": "p"}]]),
-        "reasoning_content": rng.choice(texts),
-        "reasoning": rng.choice(texts),
-        "role": "assistant",
-        "refusal": rng.choice(texts),
-        "extra_content": rng.choice([None, {"google": {"thought": True}}]),
-        "tool_calls": rng.choice([[], None, "x", [{"index": 0, "id": "a", "function": {
-            "name": "f", "arguments": "1"}}], [{"index": 0, "function": {"arguments": "2"}}]]),
-    }
-    names = rng.sample(sorted(fields), rng.choice([1, 1, 1, 1, 2, 3]))
-    return {name: fields[name] for name in names}
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_short_way_of_a_delta_equals_the_long_way(seed: int) -> None:
-    """On any run of deltas both give the same chunks, the same partial, the same error."""
-    rng = random.Random(seed)
-    for _ in range(100):
-        events = [delta(random_delta(rng)) for _ in range(rng.randint(1, 9))] + [event("[DONE]")]
-        options = DialectOptions(think_tags=rng.random() < 0.2)
-        said: List[Any] = []
-        for kind in (ChatCompletionsDecoder, LongWay):
-            decoder, chunks, error = kind(options), [], ""
-            decoder._repeats = None  # which would take the place of both
-            try:
-                for item in events:
-                    chunks += [chunk.to_dict() for chunk in decoder.push(item)]
-            except LlmError as failed:
-                error = f"{failed}"
-            said.append((chunks, error, decoder.partial(), decoder.diagnostics))
-        assert said[0] == said[1], events
 
 
 @pytest.mark.parametrize("before", ["", "said "])

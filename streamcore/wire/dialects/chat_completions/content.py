@@ -1,79 +1,17 @@
 # SPDX-License-Identifier: MIT
-"""Text as providers cut and wrap it.
+"""Text as providers wrap it.
 
-``GrowingText`` joins the halves of a character that a provider split over two
-deltas. ``read_content`` and ``read_details`` read lists of parts. ``OpaqueDetails``
+``read_content`` and ``read_details`` read lists of parts. ``OpaqueDetails``
 keeps what only the provider can read, for the way back.
 """
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Tuple
 
-from ....values.chunks import StreamChunk
-from ....values.strictjson import mend_surrogates, mend_text
+from ....values.strictjson import mend_surrogates
+from ...growing import Count
 from .shapes import malformed
-
-Count = Callable[[str], None]
-
-
-class GrowingText:
-    """The text of one block while it grows; ``add`` returns what can be shown now.
-
-    A high surrogate at the end of a delta waits for its other half; ``finish``
-    gives U+FFFD for one that stays alone. Each half that stays alone is counted,
-    wherever it stands.
-    """
-
-    __slots__ = ("index", "half", "pieces", "keep", "_count")
-
-    def __init__(self, index: int, count: Count, keep: bool = True) -> None:
-        self.index = index
-        self._count = count
-        self.half = ""  # a high surrogate that waits for its other half
-        self.pieces: List[str] = []
-        self.keep: Callable[[str], None] = self.pieces.append if keep else _forget
-
-    def add(self, text: str) -> str:
-        """Take a delta and return it with its halves joined, "" while it waits."""
-        if self.half or not text.isascii():
-            text, self.half = self.half + text, ""
-            if "\ud800" <= text[-1] <= "\udbff":
-                text, self.half = text[:-1], text[-1]
-            sent, text = text, mend_text(text)
-            if text != sent:
-                for _ in range(text.count("\ufffd") - sent.count("\ufffd")):
-                    self._count("surrogate_half_alone")
-        if text:
-            self.keep(text)
-        return text
-
-    def finish(self) -> str:
-        """Return what was held back, mended."""
-        text, self.half = mend_text(self.half), ""
-        if text:
-            self._count("surrogate_half_alone")
-            self.keep(text)
-        return text
-
-    def joined(self) -> str:
-        """Return all text so far."""
-        return "".join(self.pieces)
-
-
-def _forget(text: str) -> None:
-    """Keep nothing: the assembler of calls has it."""
-
-
-def more_text(
-    block: GrowingText, kind: Callable[[int, str], StreamChunk], text: str
-) -> List[StreamChunk]:
-    """Take more of a block and return its chunks."""
-    if text.isascii() and not block.half:  # what ``add`` does, without its call: 0.1 µs
-        block.keep(text)
-    else:
-        text = block.add(text)
-    return [kind(block.index, text)] if text else []
 
 
 class OpaqueDetails:

@@ -23,7 +23,6 @@ from ...toolcalls import ToolCallAssembler
 from ..options import DialectOptions
 from .deltas import DeltaReader
 from .ending import FINISH_WORDS, closed_error, empty_error, finish_error, no_call_error
-from .repeats import Repeats
 from .shapes import malformed, shown, string
 from .usage_report import read_usage
 
@@ -49,7 +48,6 @@ class ChatCompletionsDecoder:
         json_loads: a faster parser of one JSON text, such as orjson's. What it
             refuses with ``ValueError`` is read again strictly, so it may be stricter
             than ours; where it is laxer (large integers as floats, say), that stays.
-            It is not called for a payload that differs from known ones in its text only.
     ``done`` turns true when the finish chunk was returned.
     """
 
@@ -69,7 +67,6 @@ class ChatCompletionsDecoder:
         self._options = options or DialectOptions()
         assembler = ToolCallAssembler(limits.max_tool_calls, limits.max_tool_argument_bytes)
         self._deltas = DeltaReader(self._options.think_tags, assembler, self._count)
-        self._repeats = Repeats() if self._deltas.plain else None
         self._choice: Any = None  # the choice index of the one answer
         self._finish: Optional[str] = None  # the most cautious meaning so far
         self._word: Optional[str] = None  # the provider's word for it
@@ -91,11 +88,6 @@ class ChatCompletionsDecoder:
             self._count("lines_that_are_no_field", event.skipped)
         if event.event != "message" and data and event.event.strip().lower() == "error":
             raise self._named_error(data)
-        repeats = self._repeats
-        if repeats is not None:
-            read = repeats.read(data)
-            if read is not None:
-                return read
         if data == "[DONE]":  # as nearly all write it
             return self._end()
         try:
@@ -115,13 +107,7 @@ class ChatCompletionsDecoder:
             if payload is None or self._is_note(event):  # null means absent, here too
                 return []
             payload = _unwrapped(payload, data)
-        chunks = self._payload(payload)
-        if repeats is not None:
-            if not repeats.patience or not self._deltas.plain:
-                self._repeats = None
-            elif len(chunks) == 1:
-                repeats.learn(data, payload, self._deltas.string_reader)
-        return chunks
+        return self._payload(payload)
 
     def _is_note(self, event: SseEvent) -> bool:
         """Say whether an event of another name holds plain words: a gateway's own keep-alive."""
@@ -273,7 +259,6 @@ class ChatCompletionsDecoder:
             if index < self._choice or self._finish is not None:
                 raise malformed(f"choice {index} after choice {self._choice}: a second answer")
             self._count("choice_index_grew")
-            self._repeats = None  # what came under the smaller index is a second answer now
         self._choice = index
 
     def _note_finish(self, word: Any) -> None:

@@ -9,17 +9,15 @@ beside its delta, and what proves the end, is the decoder's.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
 
 from ....values.chunks import BlockStart, ReasoningDelta, StreamChunk, TextDelta
 from ....values.messages import REASONING_FIELDS, Block, ReasoningBlock, TextBlock
+from ...growing import Count, GrowingText
 from ...toolcalls import ToolCallAssembler
 from .call_reader import CallReader
-from .content import (
-    Count, GrowingText, OpaqueDetails, more_text, read_content, read_details,
-)
-from .repeats import OneString, ReadString
-from .shapes import DELTA_FIELDS, malformed, string
+from .content import OpaqueDetails, read_content, read_details
+from .shapes import malformed, string
 from .think_tags import ThinkTags
 
 Chunks = List[StreamChunk]
@@ -30,10 +28,9 @@ class DeltaReader:
 
     Args:
         think_tags: whether tags in the text mark reasoning.
-        assembler: joins the calls, and holds their limits.
+        assembler: finishes the calls, and holds their limits.
         count: counts what was skipped or repaired, by name.
-    ``calls``: the reader of the calls; ``details``: fields that go back to the provider;
-    ``plain``: False once a tag or a mark can turn content into reasoning.
+    ``calls``: the reader of the calls; ``details``: fields that go back to the provider.
     """
 
     def __init__(
@@ -41,14 +38,15 @@ class DeltaReader:
     ) -> None:
         self.calls = CallReader(assembler, self._open, count)
         self.details = OpaqueDetails()
-        self.plain = not think_tags
         self._count = count
         self._text: Optional[GrowingText] = None
         self._reasoning: Optional[GrowingText] = None
         self._reasoning_field = "reasoning_content"
         self._blocks = 0  # blocks opened so far: the next one's index
         self._think = ThinkTags() if think_tags else None
-        self._in_thought = False  # the last content was marked as a thought
+        self._told = ""  # the reasoning that this delta told
+        self._marked = False  # this delta's content is marked as a thought
+        self._in_thought = False  # the last content was marked so
 
     def add(self, delta: Dict[str, Any]) -> Chunks:
         """Take a delta and return its chunks.
@@ -56,91 +54,25 @@ class DeltaReader:
         Raises:
             LlmError: for wrong types, and calls that cannot be trusted.
         """
-        # Most deltas hold one thing and nothing else: more text of an open block, or fragments
-        # of calls. add_any comes to the same for them, 0.4 µs later: test_decoder holds both
-        # against each other.
-        if len(delta) == 1:
-            text = delta.get("content")
-            if text is None:
-                calls = delta.get("tool_calls")
-                if calls:
-                    chunks: Chunks = []
-                    self.calls.add(chunks, calls)
-                    return chunks
-                text, block = delta.get(self._reasoning_field), self._reasoning
-                if type(text) is str and text and block is not None:
-                    return more_text(block, ReasoningDelta, text)
-            elif type(text) is str and text and self._think is None and not self._in_thought:
-                if self._text is not None:
-                    return more_text(self._text, TextDelta, text)
-        return self.add_any(delta)
-
-    def add_any(self, delta: Dict[str, Any]) -> Chunks:
-        """Do what ``add`` does, for a delta of any kind."""
         chunks: Chunks = []
-        for _ in delta.keys() - DELTA_FIELDS:
-            self._count("delta_field_unknown")
-        self._add_reasoning(chunks, delta)
-        content = delta.get("content")
-        if type(content) is str:
-            if "extra_content" in delta or self._in_thought:
-                content = self._told_as_thought(chunks, delta, content)
-            if content:
-                self._add_content(chunks, content)
-        elif content is not None:
-            self._add_parts(chunks, content)
-        refusal = delta.get("refusal")
-        if refusal is not None and refusal != "":
-            self._add_text(chunks, string(refusal, "refusal"))
-        calls = delta.get("tool_calls")
-        if calls:
-            self.calls.add(chunks, calls)
-        elif calls is not None and type(calls) is not list:
-            raise malformed(f"tool_calls is a {type(calls).__name__}")
-        call = delta.get("function_call")
-        if call is not None and (type(call) is not dict or any(call.values())):
-            self.calls.add(chunks, [{"function": call}])
+        self._told, self._marked = "", False
+        for name in delta if len(delta) == 1 else _in_order(delta):
+            reader = _READERS.get(name)
+            if reader is None:
+                self._count("delta_field_unknown")
+            elif delta[name] is not None:
+                reader(self, chunks, delta[name])
         return chunks
-
-    def _told_as_thought(self, chunks: Chunks, delta: Dict[str, Any], content: str) -> str:
-        """Give out content that Gemini marks as a thought; return what is left of it.
-
-        Its endpoint sends thoughts as content, marked beside it, and in ``<thought>`` tags
-        of which the closing one stands before the answer.
-        """
-        extra = delta.get("extra_content")
-        google = extra.get("google") if isinstance(extra, dict) else None
-        if isinstance(google, dict) and google.get("thought") is True:
-            if not self._in_thought and content.startswith("<thought>"):
-                content = content[len("<thought>"):]
-            self._in_thought, self.plain = True, False
-            if content:
-                self._add_thought(chunks, content)
-            return ""
-        if self._in_thought and content:
-            self._in_thought = False
-            if content.startswith("</thought>"):
-                content = content[len("</thought>"):]
-        return content
 
     def add_message(self, message: Dict[str, Any]) -> Chunks:
         """Take a whole message that came in place of deltas; each of its calls is one call."""
         calls = message.get("tool_calls")
         if calls:
             message = {key: value for key, value in message.items() if key != "tool_calls"}
-        chunks = self.add_any(message)
+        chunks = self.add(message)
         if calls:
             self.calls.add_whole(chunks, calls)
         return chunks
-
-    def string_reader(self, string: OneString) -> ReadString:
-        """Return what reads another string in the place of one that a delta brought."""
-        if string.call is not None:
-            return partial(self.calls.more, string.call)
-        is_text = string.name == "content"
-        block = self._text if is_text else self._reasoning
-        assert block is not None  # the string is in it
-        return partial(more_text, block, TextDelta if is_text else ReasoningDelta)
 
     def flush(self, chunks: Chunks) -> None:
         """Give out what was held back: possible think tags, and halves of characters."""
@@ -169,63 +101,127 @@ class DeltaReader:
             blocks.append((self._reasoning.index, reasoning))
         return blocks
 
-    def _add_content(self, chunks: Chunks, text: str) -> None:
-        if self._think is None:
-            self._add_text(chunks, text)
+    def _add_content(self, chunks: Chunks, content: Any) -> None:
+        if type(content) is not str:
+            self._add_parts(chunks, content)
             return
-        for is_reasoning, piece in self._think.push(text):
-            (self._add_thought if is_reasoning else self._add_text)(chunks, piece)
+        if self._marked or self._in_thought:
+            content = self._told_as_thought(chunks, content)
+        if content:
+            (self._add_text if self._think is None else self._add_tagged)(chunks, content)
 
     def _add_text(self, chunks: Chunks, text: str) -> None:
-        if self._text is None:
-            self._text = GrowingText(self._open(chunks, "text"), self._count)
-        chunks += more_text(self._text, TextDelta, text)
+        block = self._text
+        if block is None:
+            block = self._text = GrowingText(self._open(chunks, "text"), self._count)
+        text = block.add(text)
+        if text:
+            chunks.append(TextDelta(block.index, text))
 
     def _add_thought(self, chunks: Chunks, text: str) -> None:
-        if self._reasoning is None:
-            self._reasoning = GrowingText(self._open(chunks, "reasoning"), self._count)
-        chunks += more_text(self._reasoning, ReasoningDelta, text)
+        block = self._reasoning
+        if block is None:
+            block = self._reasoning = GrowingText(self._open(chunks, "reasoning"), self._count)
+        text = block.add(text)
+        if text:
+            chunks.append(ReasoningDelta(block.index, text))
 
-    def _add_reasoning(self, chunks: Chunks, delta: Dict[str, Any]) -> None:
-        told = ""
-        for field in REASONING_FIELDS:
-            text = delta.get(field)
-            if text is None or text == "":
-                continue
-            text = string(text, field)
-            if told:  # the same reasoning under a second name
-                if text != told:
-                    self._count("reasoning_under_another_name")
-                continue
-            if self._reasoning is None:
-                self._reasoning_field = field
-            told = text
-            self._add_thought(chunks, text)
-        details = delta.get("reasoning_details")
-        if details:
-            for text in read_details(details, self.details, self._count):
-                if not told:
-                    self._add_thought(chunks, text)
-        opaque = delta.get("reasoning_opaque")
-        if opaque:
-            self.details.keep("reasoning_opaque", opaque)
-        blocks = delta.get("thinking_blocks")  # LiteLLM's, with signatures that must come back
-        if blocks:
-            self.details.keep("thinking_blocks", blocks)
+    def _add_tagged(self, chunks: Chunks, content: str) -> None:
+        assert self._think is not None
+        for is_reasoning, piece in self._think.push(content):
+            (self._add_thought if is_reasoning else self._add_text)(chunks, piece)
+
+    def _note_mark(self, chunks: Chunks, extra: Any) -> None:
+        google = extra.get("google") if isinstance(extra, dict) else None
+        self._marked = isinstance(google, dict) and google.get("thought") is True
+
+    def _told_as_thought(self, chunks: Chunks, content: str) -> str:
+        """Give out content that Gemini marks as a thought; return what is left of it.
+
+        Its endpoint sends thoughts as content, marked beside it, and in ``<thought>`` tags
+        of which the closing one stands before the answer.
+        """
+        if self._marked:
+            if not self._in_thought and content.startswith("<thought>"):
+                content = content[len("<thought>"):]
+            self._in_thought = True
+            if content:
+                self._add_thought(chunks, content)
+            return ""
+        if content:
+            self._in_thought = False
+            if content.startswith("</thought>"):
+                content = content[len("</thought>"):]
+        return content
 
     def _add_parts(self, chunks: Chunks, content: Any) -> None:
         if type(content) is not list:
             raise malformed(f"content is a {type(content).__name__}")
         for kind, text in read_content(content):
-            if kind == "text":
-                self._add_content(chunks, text)
+            if kind == "unknown":
+                self._count("content_part_unknown")
             elif kind == "reasoning":
                 self._add_thought(chunks, text)
             else:
-                self._count("content_part_unknown")
+                (self._add_text if self._think is None else self._add_tagged)(chunks, text)
+
+    def _add_refusal(self, chunks: Chunks, refusal: Any) -> None:
+        if string(refusal, "refusal"):
+            self._add_text(chunks, refusal)
+
+    def _add_reasoning(self, chunks: Chunks, text: Any, field: str) -> None:
+        if not string(text, field):
+            return
+        if self._told:  # the same reasoning under a second name
+            if text != self._told:
+                self._count("reasoning_under_another_name")
+            return
+        if self._reasoning is None:
+            self._reasoning_field = field
+        self._told = text
+        self._add_thought(chunks, text)
+
+    def _add_details(self, chunks: Chunks, details: Any) -> None:
+        for text in read_details(details, self.details, self._count) if details else ():
+            if not self._told:
+                self._add_thought(chunks, text)
+
+    def _keep(self, chunks: Chunks, value: Any, field: str) -> None:
+        if value:
+            self.details.keep(field, value)
+
+    def _add_calls(self, chunks: Chunks, calls: Any) -> None:
+        self.calls.add(chunks, calls)
+
+    def _add_legacy_call(self, chunks: Chunks, call: Any) -> None:
+        if type(call) is not dict or any(call.values()):
+            self.calls.add(chunks, [{"function": call}])
+
+    def _ignore(self, chunks: Chunks, value: Any) -> None:
+        """Who speaks is known."""
 
     def _open(self, chunks: Chunks, block_type: str) -> int:
         index = self._blocks
         self._blocks += 1
         chunks.append(BlockStart(index, block_type))
         return index
+
+
+# What reads a field of a delta, where it is not null. Several are read in this order.
+_READERS: Dict[str, Callable[[DeltaReader, Chunks, Any], None]] = {
+    **{name: partial(DeltaReader._add_reasoning, field=name) for name in REASONING_FIELDS},
+    "reasoning_details": DeltaReader._add_details,
+    "reasoning_opaque": partial(DeltaReader._keep, field="reasoning_opaque"),
+    # LiteLLM's, with signatures that must come back
+    "thinking_blocks": partial(DeltaReader._keep, field="thinking_blocks"),
+    "extra_content": DeltaReader._note_mark,
+    "content": DeltaReader._add_content,
+    "refusal": DeltaReader._add_refusal,
+    "tool_calls": DeltaReader._add_calls,
+    "function_call": DeltaReader._add_legacy_call,
+    "role": DeltaReader._ignore,
+}
+
+
+def _in_order(delta: Dict[str, Any]) -> Iterable[str]:
+    return [*filter(delta.__contains__, _READERS), *(delta.keys() - _READERS.keys())]

@@ -12,16 +12,9 @@ from __future__ import annotations
 from typing import Any
 
 from ....values.errors import LlmError
-from ....values.messages import REASONING_FIELDS
 from ....values.strictjson import mend_text
 
 _SHOWN = 120  # characters of a payload that a message shows
-
-DELTA_FIELDS = frozenset((
-    *REASONING_FIELDS, "role", "content", "refusal", "tool_calls", "function_call",
-    "reasoning_details", "reasoning_opaque", "thinking_blocks", "extra_content",
-))
-"""The fields of a delta that are read; others are counted."""
 
 FRAGMENT_FIELDS = frozenset(("index", "id", "type", "function"))
 FUNCTION_FIELDS = frozenset(("name", "arguments"))

@@ -25,6 +25,7 @@ from ....values.messages import (
     TextBlock,
     ToolCall,
     ToolResult,
+    said_arguments,
 )
 from ....values.messages.blocks import NO_OUTPUT
 from ...history import check_history, only_results
@@ -169,8 +170,8 @@ def _call(call: ToolCall, own: bool) -> ToolCall:
     function = _clean(extras.pop("function", None), "name", "arguments")
     if function:
         extras["function"] = function
-    blank = call.arguments.strip() in ("", "null")  # strict servers parse what they get
-    return ToolCall(call.id, call.name, "{}" if blank else call.arguments, freeze(extras) or None)
+    # Said in full: strict servers parse what they get.
+    return ToolCall(call.id, call.name, said_arguments(call.arguments), freeze(extras) or None)
 
 
 def _write_result(result: ToolResult, message: Message) -> Dict[str, Any]:
