@@ -120,7 +120,7 @@ def one_line(text: str, limit: int) -> str:
 def usage_words(usage: Optional[TokenUsage]) -> str:
     """Return the counts that are known, in words."""
     known = {} if usage is None else usage.to_dict()
-    shown = [f"{count} {_COUNTS[name]}" for name, count in known.items()]
+    shown = [f"{known[name]} {word}" for name, word in _COUNTS.items() if name in known]
     return "tokens: " + ", ".join(shown) if shown else "tokens: no report"
 
 

@@ -23,6 +23,8 @@ CALL_ENDS: Dict[str, str] = {
     "stop": "the model ended its answer",
     "tool-calls": "the answer asks for tools, which are the caller's to run",
     "max-tokens": "the answer was cut at the token limit",
+    "paused": "the answer is whole, and the provider goes on when it gets it back",
+    "awaits-client": "a part of the answer waits for what only the client can do",
     "aborted": "the caller cancelled the call, or closed its stream",
     "error": "the call failed; the failure's code says how",
     "closed": "the turn was left before its end: its consumer went away, or raised",

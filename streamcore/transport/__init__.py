@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 from ..values.clock import WaitBudget
 from ..values.errors import LlmError
 from ..values.limits import ResolvedLimits
+from ..values.numbers import check_whole
 from .answer import Answer
 from .watch import Watch
 
@@ -59,8 +60,7 @@ class Transport:
         trust_env: bool = True,
         pool_size: int = 10,
     ) -> None:
-        if pool_size < 1:
-            raise ValueError(f"pool_size must be 1 or more: {pool_size}")
+        check_whole("pool_size", pool_size)
         self._session = session
         copied = None if proxies is None else dict(proxies)
         self._settings: Dict[str, Any] = {"proxies": copied, "verify": verify, "cert": cert}

@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Optional
 
+from ...values.numbers import check_whole
+
 DONE_MARKERS = ("required", "optional")
 REASONING_PASSBACK = ("tool-calls", "always", "never")
 
@@ -53,11 +55,8 @@ class DialectOptions:
             value = getattr(self, name)
             if not isinstance(value, str) or not value:
                 raise ValueError(f"{name} is the name of a field, not {value!r}")
-        window = self.context_window
-        if window is not None and (isinstance(window, bool) or not isinstance(window, int)):
-            raise TypeError(f"context_window is a whole number of tokens, not {window!r}")
-        if window is not None and window < 1:
-            raise ValueError(f"context_window must be 1 or more: {window}")
+        if self.context_window is not None:
+            check_whole("context_window", self.context_window)
         if self.done_marker not in DONE_MARKERS:
             raise ValueError(f"done_marker is one of {DONE_MARKERS}, not {self.done_marker!r}")
         if self.reasoning_passback not in REASONING_PASSBACK:

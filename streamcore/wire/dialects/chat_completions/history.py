@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, Mapping, Sequence, Tuple, Type
 
-from ....values.given import invalid, show
+from ....values.given import invalid
 from ....values.messages import (
     Block,
     ImageBlock,
@@ -21,6 +21,7 @@ from ....values.messages import (
     ToolCall,
     ToolResult,
 )
+from ....values.showing import show
 
 
 def check_history(messages: Sequence[Message]) -> None:
