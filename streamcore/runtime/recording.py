@@ -14,19 +14,13 @@ from typing import Any, Callable, Dict, List, Optional
 
 from ..session import Session
 from ..values.calls import LlmRequest
-from ..values.chunks import Finish, FinishReason, StreamChunk
+from ..values.chunks import FINISH_KINDS, Finish, FinishReason, StreamChunk
 from ..values.retry import RetryRecord
 from ..wire.assembler import MessageAssembler
 from .prepared import PreparedCall
 
 CALL_ENDS: Dict[str, str] = {
-    "stop": "the model ended its answer",
-    "tool-calls": "the answer asks for tools, which are the caller's to run",
-    "max-tokens": "the answer was cut at the token limit",
-    "paused": "the answer is whole, and the provider goes on when it gets it back",
-    "awaits-client": "a part of the answer waits for what only the client can do",
-    "aborted": "the caller cancelled the call, or closed its stream",
-    "error": "the call failed; the failure's code says how",
+    **FINISH_KINDS,
     "closed": "the turn was left before its end: its consumer went away, or raised",
 }
 """Why a turn that is one call ended, and what the word means: the kinds of a finish, and

@@ -22,7 +22,16 @@ from .usage import TokenUsage
 
 BLOCK_TYPES = ("text", "reasoning", "tool-call", "opaque")
 FAILED_KINDS = ("aborted", "error")
-FINISH_KINDS = ("stop", "tool-calls", "max-tokens", "paused", "awaits-client", *FAILED_KINDS)
+FINISH_KINDS: Dict[str, str] = {
+    "stop": "the model ended its answer",
+    "tool-calls": "the answer asks for tools, which are the caller's to run",
+    "max-tokens": "the answer was cut at the token limit",
+    "paused": "the answer is whole, and the provider goes on when it gets it back unchanged",
+    "awaits-client": "an opaque block of the answer waits for what only the client can do",
+    "aborted": "the caller cancelled the call, or closed its stream",
+    "error": "the call failed; the failure's code says how",
+}
+"""Every way a stream ends, and what the word means."""
 
 
 @dataclass(frozen=True)
@@ -30,11 +39,7 @@ class FinishReason:
     """Why a stream ended.
 
     Args:
-        kind: ``stop``: the answer is whole · ``tool-calls``: it asks for the tools it
-            calls · ``max-tokens``: it was cut at the output cap · ``paused``: it is whole,
-            and the provider goes on when it gets it back unchanged · ``awaits-client``: an
-            opaque block in it waits for something only the client can do · ``aborted``:
-            the caller stopped it · ``error``: it failed.
+        kind: one of ``FINISH_KINDS``, which says what each means.
         failure: what went wrong; for ``aborted`` and ``error``, and for these only.
     Raises:
         ValueError: for another kind; for these two without a failure, others with one.

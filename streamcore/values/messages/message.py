@@ -138,7 +138,7 @@ class AssistantMessage(Message):
 
     Args:
         finish: ``stop``, ``tool-calls``, ``max-tokens``, ``paused`` or ``awaits-client``,
-            as ``FinishReason`` explains them.
+            as ``FINISH_KINDS`` explains them.
         usage: the provider's last usage report.
         model, response_id: what the provider said it served.
         provider, dialect, requested_model: whom it was asked of, how, and for which
