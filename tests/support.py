@@ -15,7 +15,9 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
 
-from streamcore.values.chunks import ReasoningDelta, StreamChunk, TextDelta, ToolCallDelta
+from streamcore.values.chunks import (
+    BlockStart, ReasoningDelta, StreamChunk, TextDelta, ToolCallDelta,
+)
 from streamcore.values.errors import Failure, LlmError, Partial
 from streamcore.values.grammar import ChunkGrammar
 from streamcore.values.limits import Limits, resolve_limits
@@ -132,6 +134,8 @@ def run(
         assert not any(chunk.type == "finish" for chunk in chunks), "an error after the finish"
         return Outcome(merge(chunks), error, diagnostics, None)
     grammar.finish()
+    types = [chunk.block_type for chunk in chunks if isinstance(chunk, BlockStart)]
+    assert max(types.count("text"), types.count("reasoning")) <= 1, "this dialect has one of each"
     return Outcome(merge(chunks), None, diagnostics, assembler.message)
 
 

@@ -14,6 +14,7 @@ from typing import Optional, Sequence, Set, Tuple
 
 from ..values.errors import Failure
 from ..values.messages import ToolCall
+from ..values.numbers import check_whole
 from .result import Stop
 from .tools.output import MIN_OUTPUT_BYTES
 
@@ -51,11 +52,7 @@ class AgentLimits:
 
     def __post_init__(self) -> None:
         for item in fields(self):
-            value, least = getattr(self, item.name), _LEAST.get(item.name, 1)
-            if isinstance(value, bool) or not isinstance(value, int):
-                raise TypeError(f"{item.name} is a whole number, not {type(value).__name__}")
-            if value < least:
-                raise ValueError(f"{item.name} must be {least} or more: {value}")
+            check_whole(item.name, getattr(self, item.name), _LEAST.get(item.name, 1))
 
 
 class Gates:

@@ -19,6 +19,7 @@ from itertools import islice
 from typing import Any, BinaryIO, Callable, Iterator, List, NamedTuple, Tuple, Union
 
 from ..agent.tools import ToolError
+from ..values.showing import show
 
 MAX_ENTRIES = 20_000
 """Names of one folder that are ever read."""
@@ -271,4 +272,4 @@ def _as_tool_error(path: str) -> Iterator[None]:
 
 
 def _shown(path: str) -> str:
-    return ascii(path if len(path) <= 200 else path[:200] + "...")
+    return show(path, 200)

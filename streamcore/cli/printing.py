@@ -13,7 +13,9 @@ import re
 import traceback
 from typing import Dict, Iterable, Mapping, Optional, Protocol, Tuple
 
-from ..values.chunks import BlockEnd, ReasoningDelta, StreamChunk, TextDelta, ToolCallDelta
+from ..values.chunks import (
+    FINISH_KINDS, BlockEnd, BlockStart, ReasoningDelta, StreamChunk, TextDelta, ToolCallDelta,
+)
 from ..values.errors import LlmError, error_chain
 from ..values.messages import ToolCall
 from ..values.retry import RetryRecord
@@ -62,6 +64,8 @@ class TextPrinter:
             self._terminal.aside(f"forming {name}, block {chunk.index}", chunk.arguments_delta)
         elif isinstance(chunk, BlockEnd) and isinstance(chunk.block, ToolCall):
             self._terminal.note("[tool call] " + call_line(chunk.block))
+        elif isinstance(chunk, BlockStart) and chunk.kind is not None:
+            self._terminal.note(f"[{one_line(chunk.kind, _SHOWN)}]")
 
     def end(self) -> None:
         """End the text's last line."""
@@ -120,12 +124,14 @@ def one_line(text: str, limit: int) -> str:
 def usage_words(usage: Optional[TokenUsage]) -> str:
     """Return the counts that are known, in words."""
     known = {} if usage is None else usage.to_dict()
-    shown = [f"{count} {_COUNTS[name]}" for name, count in known.items()]
+    shown = [f"{known[name]} {word}" for name, word in _COUNTS.items() if name in known]
     return "tokens: " + ", ".join(shown) if shown else "tokens: no report"
 
 
 def note_cut(terminal: Terminal, finish: Optional[str], diagnostics: Mapping[str, int]) -> None:
-    """Say on stderr that an answer was cut at the output limit, where it was."""
+    """Say on stderr that an answer was cut at the output limit, or is not the last word."""
+    if finish in ("paused", "awaits-client"):
+        terminal.note(f"{finish}: {FINISH_KINDS[finish]}")
     if finish == "max-tokens":
         dropped = diagnostics.get("tool_calls_dropped", 0)
         calls = f"; {dropped} unfinished tool call(s) dropped" if dropped else ""

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from typing import Dict, Iterator, Optional, Tuple
 
-from ..values.chunks import BlockStart, Finish, StreamChunk, ToolCallDelta
+from ..values.chunks import (
+    BlockStart, Finish, ReasoningDelta, StreamChunk, TextDelta, ToolCallDelta,
+)
 from ..values.errors import LlmError, Partial
 from ..values.messages import AssistantMessage
 from ..wire.assembler import MessageAssembler
@@ -30,7 +32,8 @@ class Outcome:
         self.diagnostics: Dict[str, int] = {}
         self.error: Optional[LlmError] = None
         self.finish: Optional[Finish] = None
-        self.opened: Dict[int, str] = {}  # block types by index
+        self.opened: Dict[int, str] = {}  # types of blocks by index, an opaque one's kind
+        self.sizes: Dict[int, int] = {}  # characters of text and reasoning blocks, by index
         self.names: Dict[int, str] = {}  # of the calls that began, by index
         self._assembler = MessageAssembler()
 
@@ -38,7 +41,9 @@ class Outcome:
         """Take the next chunk."""
         self._assembler.push(chunk)
         if isinstance(chunk, BlockStart):
-            self.opened[chunk.index] = chunk.block_type
+            self.opened[chunk.index] = chunk.kind or chunk.block_type
+        elif isinstance(chunk, (TextDelta, ReasoningDelta)):
+            self.sizes[chunk.index] = self.sizes.get(chunk.index, 0) + len(chunk.text)
         elif isinstance(chunk, ToolCallDelta) and chunk.name:
             self.names[chunk.index] = chunk.name
         elif isinstance(chunk, Finish):
@@ -80,10 +85,9 @@ def _lines(outcome: Outcome) -> Iterator[Tuple[str, str]]:
 
 
 def _blocks(outcome: Outcome) -> str:
-    arrived = outcome.arrived
-    sizes = {"text": len(arrived.text), "reasoning": len(arrived.reasoning)}
-    shown = [f"{kind} ({sizes[kind]} characters)" if kind in sizes else kind
-             for _, kind in sorted(outcome.opened.items())]
+    sizes = outcome.sizes
+    shown = [f"{kind} ({sizes[index]} characters)" if index in sizes else kind
+             for index, kind in sorted(outcome.opened.items())]
     return ", ".join(shown) or "none"
 
 

@@ -15,6 +15,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, Tuple
 from ..agent import AgentLimits
 from ..providers import ProviderProfile
 from ..values.limits import Limits
+from ..values.numbers import check_whole
 from ..values.retry import RetryPolicy
 from ..wire.dialects.options import DialectOptions
 from .values import (
@@ -76,16 +77,6 @@ def _check_app(value: str) -> None:
         raise ValueError("it travels in a header, which carries printable ASCII only")
 
 
-def _check_pool_size(value: int) -> None:
-    if value < 1:
-        raise ValueError(f"it must be 1 or more: {value}")
-
-
-def _check_window(value: int) -> None:
-    if value < 1:
-        raise ValueError(f"a context window is 1 token or more, not {value}")
-
-
 def _pass(value: Any) -> None:
     """Everything that could be read will do."""
 
@@ -107,9 +98,7 @@ def _limit_kind(name: str) -> Read:
 
 
 def _options() -> List[Setting]:
-    made = _of_fields(PROVIDER, DialectOptions, lambda name: _OPTION_KINDS.get(name, read_text))
-    return [one._replace(check=_check_window) if one.key == "context_window" else one
-            for one in made]
+    return _of_fields(PROVIDER, DialectOptions, lambda name: _OPTION_KINDS.get(name, read_text))
 
 
 _ADDRESS_AND_KEY: Dict[str, Tuple[Read, Callable[[Any], Any]]] = {
@@ -126,7 +115,7 @@ _TABLE: List[Setting] = [
     Setting(MAIN, "proxy", read_text, check_address),
     Setting(MAIN, "verify", read_verify, _pass),
     Setting(MAIN, "cert", read_text, _pass),
-    Setting(MAIN, "pool_size", read_count, _check_pool_size),
+    Setting(MAIN, "pool_size", read_count, lambda value: check_whole("pool_size", value)),
     *(Setting(PROVIDER, key, *how) for key, how in _ADDRESS_AND_KEY.items()),
     Setting(PROVIDER, "like", read_text, _pass),
     *_options(),

@@ -12,6 +12,10 @@ from __future__ import annotations
 import re
 from typing import Any, Callable, Dict, Mapping, Optional, Tuple, Union
 
+from ..values.headers import HEADER_NAME
+from ..values.numbers import is_number, is_whole
+from ..values.showing import shorten
+
 Read = Callable[[Any], Any]
 
 NONE_WORDS = ("none", "off")
@@ -27,7 +31,7 @@ _BYTES = {
 }
 _LONGEST = 30  # characters of a number: more say nothing, and cost time to read
 _NUMBER = re.compile(r"(-?[0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)")
-_HEADER = re.compile(r"\s*([!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*:\s*(.*?)\s*")
+_HEADER = re.compile(rf"\s*({HEADER_NAME.pattern})\s*:\s*(.*?)\s*")
 
 
 def read_text(given: Any) -> str:
@@ -140,7 +144,7 @@ def read_headers(given: Any) -> Dict[str, str]:
 def shown(value: Any) -> str:
     """Return a short text of a value that is no secret, safe on any terminal."""
     text = ascii(value if isinstance(value, (str, int, float, bool)) else str(value))
-    return text if len(text) <= 60 else text[:57] + "..."
+    return shorten(text, 60, "...")
 
 
 def as_text(value: Any, read: Read) -> str:
@@ -186,15 +190,16 @@ def _rounded(number: float, unit: float) -> float:
 
 
 def _whole(given: Any) -> int:
-    if isinstance(given, bool) or not isinstance(given, int):
+    if not is_whole(given):
         raise ValueError(f"a whole number is wanted, not {_kind(given)}")
-    return given
+    return int(given)
 
 
 def _number(given: Any, wanted: str) -> float:
-    if isinstance(given, bool) or not isinstance(given, (int, float)):
+    if not is_number(given):
         raise ValueError(f"{wanted} is wanted, not {_kind(given)}")
-    return given
+    number: float = given
+    return number
 
 
 def _kind(value: Any) -> str:

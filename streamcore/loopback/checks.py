@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, NoReturn, Sequence
 
+from ..values.numbers import is_number, is_whole
+
 
 def refuse(where: str, problem: str) -> NoReturn:
     """Raise the ``ValueError`` of a script that cannot be used."""
@@ -40,17 +42,16 @@ def true(value: Any, where: str) -> bool:
 
 def seconds(value: Any, where: str) -> float:
     """Return ``value`` if it is a number of seconds, 0 or more."""
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not number or not 0 <= value < float("inf"):
+    if not is_number(value) or not 0 <= value < float("inf"):
         refuse(where, f"seconds, 0 or more, are wanted, not {value!r}")
     return float(value)
 
 
 def count(value: Any, where: str, least: int = 0) -> int:
     """Return ``value`` if it is an integer of at least ``least``."""
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+    if not is_whole(value) or value < least:
         refuse(where, f"an integer of {least} or more is wanted, not {value!r}")
-    return value
+    return int(value)
 
 
 def mapping(value: Any, where: str) -> Dict[str, Any]:

@@ -13,6 +13,7 @@ from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Mapping, Tuple, Union
 
+from ..values.showing import show
 from .facts import ModelInfo, Quirk
 from .hosted import HOSTED_PROFILES
 from .local import LOCAL_PROFILES
@@ -53,7 +54,7 @@ def get_profile(
     known = [*extra, *PROFILES]
     near = get_close_matches(name.strip().lower(), known, n=3, cutoff=0.7)
     hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known)}"
-    raise ValueError(f"no provider is named {name[:80]!r}: {hint}")
+    raise ValueError(f"no provider is named {show(name)}: {hint}")
 
 
 def list_profiles() -> Tuple[ProviderProfile, ...]:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from typing import Any, Tuple
 
-TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # a header's name (RFC 9110)
+from ..values.numbers import check_whole
+
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 PATH = re.compile(r"(?:/[A-Za-z0-9._~!$&'()*+,;=:@%-]+)+")
 NAME = re.compile(r"[!-~]+")
@@ -55,12 +56,8 @@ def check_tokens(context_window: Any, default_max_tokens: Any) -> None:
     for name, value in (
         ("context_window", context_window), ("default_max_tokens", default_max_tokens),
     ):
-        if value is None:
-            continue
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise TypeError(f"{name} is a whole number or None, not {type(value).__name__}")
-        if value < 1:
-            raise ValueError(f"{name} must be 1 or more: {value}")
+        if value is not None:
+            check_whole(name, value)
     if context_window is not None and default_max_tokens is not None:
         if default_max_tokens > context_window:
             raise ValueError(f"default_max_tokens {default_max_tokens} is above the window")

@@ -15,6 +15,7 @@ from typing import Any, Mapping, Optional, Tuple
 
 from ..values.errors import LlmError
 from ..values.frozen import FrozenDict, freeze
+from ..values.headers import HEADER_NAME
 from ..values.limits import Limits
 from ..values.retry import RetryPolicy
 from ..wire.dialects import DialectOptions, find_dialect
@@ -22,7 +23,6 @@ from .addresses import invalid, join_address, path_of
 from .checks import (
     NAME,
     PATH,
-    TOKEN,
     VARIABLE,
     check_header_value,
     check_match,
@@ -232,20 +232,20 @@ class ProviderProfile:
             check_match("key_env", variable, VARIABLE)
         if not isinstance(self.key_required, bool):
             raise TypeError("key_required is True or False")
-        check_match("key_header", self.key_header, TOKEN)
+        check_match("key_header", self.key_header, HEADER_NAME)
         check_header_value("key_prefix", self.key_prefix)
 
     def _freeze_headers(self) -> None:
         if not isinstance(self.headers, Mapping):
             raise TypeError("headers are a mapping of strings")
         for name, value in self.headers.items():
-            check_match("a header's name", name, TOKEN)
+            check_match("a header's name", name, HEADER_NAME)
             check_header_value(f"the header {name}", value)
         object.__setattr__(self, "headers", freeze(dict(self.headers)))
         named = [self.key_header, *self.headers]
         named += [name for name in (self.session_header, self.user_header) if name is not None]
         for name in named[1:]:
-            check_match("a header's name", name, TOKEN)
+            check_match("a header's name", name, HEADER_NAME)
         if len({name.lower() for name in named}) < len(named):
             raise ValueError(f"two values would travel in one header: {', '.join(named)}")
 

@@ -13,9 +13,10 @@ import re
 from typing import Any, Dict, Mapping, Optional, Sequence, Tuple
 
 from ..values.errors import LlmError
+from ..values.headers import HEADER_NAME
 from ..values.redaction import is_secret_header
+from ..values.showing import shorten
 
-_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110, section 5.6.2
 # RFC 9110, section 5.5: no control characters but the tab; what Latin-1 cannot write is not sent
 _HEADER_VALUE = re.compile("[\t -~\x80-\xff]+")
 _SESSION = re.compile("(?i)session")  # a conversation's id: not shown either, but no key
@@ -45,7 +46,7 @@ def has_header(headers: Mapping[str, str], name: str) -> bool:
 
 
 def _check_header(name: Any, value: Any) -> None:
-    if not isinstance(name, str) or not _HEADER_NAME.fullmatch(name):
+    if not isinstance(name, str) or not HEADER_NAME.fullmatch(name):
         # Not shown: a whole line, the key in it, may stand where a name should.
         raise LlmError(_wrong_name(name), "INVALID_REQUEST", phase="prepare")
     text = value if isinstance(value, str) else ""
@@ -53,14 +54,14 @@ def _check_header(name: Any, value: Any) -> None:
         credential = is_secret_header(name) and not _SESSION.search(name)
         code = "INVALID_CREDENTIAL" if credential else "INVALID_REQUEST"
         raise LlmError(
-            f"the header {name[:80]} has a value no header can carry", code, phase="prepare"
+            f"the header {shorten(name, 80)} has a value no header can carry", code, phase="prepare"
         )
 
 
 def _wrong_name(name: Any) -> str:
     if not isinstance(name, str):
         return f"a header's name is a string, not {type(name).__name__}"
-    begun = _HEADER_NAME.match(name)
+    begun = HEADER_NAME.match(name)
     odd = name[begun.end():] if begun else name
     return f"a header's name cannot hold {ascii(odd[0])}" if odd else "a header's name is empty"
 

@@ -14,11 +14,10 @@ import re
 from typing import Iterable, List, Mapping, Optional, Sequence, Set, Tuple
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from ..values.redaction import MASK, is_secret_header, redact
+from ..values.redaction import MASK, is_secret_header, is_secret_parameter, redact
 
 _SHORTEST = 4  # as in redaction: a shorter one hides nothing and masks half of any text
 _SCHEMES = ("bearer", "basic", "token", "digest", "apikey", "api-key", "key")
-_SECRET_PARAMETERS = ("sig", "auth", "code", "sas")
 # What stands where a text was cut: after its head, before its tail.
 _CUT_AFTER = ("'", '"', "…", " …", "...", " ...", "*")
 _CUT_BEFORE = ("'", '"', "…", "… ", "...", "... ", "*")
@@ -88,14 +87,9 @@ def _in_address(url: str) -> Iterable[str]:
         yield base64.b64encode(plain).decode("ascii")  # as Basic sends it
     for pair in parts.query.split("&"):
         name, _, value = pair.partition("=")
-        if _is_secret_parameter(name):
+        if is_secret_parameter(unquote(name)):
             yield value
             yield from (plain for _, plain in parse_qsl(pair))
-
-
-def _is_secret_parameter(name: str) -> bool:
-    lower = unquote(name).lower()
-    return is_secret_header(lower) or any(lower.endswith(word) for word in _SECRET_PARAMETERS)
 
 
 def mask(text: str, secrets: Sequence[str]) -> str:

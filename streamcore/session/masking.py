@@ -12,12 +12,8 @@ from __future__ import annotations
 import re
 from typing import Any, Mapping
 
-from ..values.redaction import MASK, redact, redact_headers
+from ..values.redaction import MASK, is_secret_field, redact, redact_headers
 
-_SECRET_NAME = re.compile(
-    r"(?:.*_)?(?:api_?key|access_key|secret_key|private_key|authorization|password|passwd|secret"
-    r"|credentials?|cookie)|(?:access_|auth_|refresh_|id_|bearer_|session_)?token"
-)
 _HEADERS_NAME = re.compile(r"(?:.*_)?headers")
 
 
@@ -41,7 +37,7 @@ def _mask_item(key: Any, item: Any) -> Any:
     name = key.lower().replace("-", "_") if isinstance(key, str) else ""
     if _HEADERS_NAME.fullmatch(name):
         return _mask_headers(item)
-    if _SECRET_NAME.fullmatch(name) and not isinstance(item, (Mapping, bool, int, float)):
+    if is_secret_field(name) and not isinstance(item, (Mapping, bool, int, float)):
         return MASK if item else item
     return mask_config(item)
 

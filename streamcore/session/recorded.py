@@ -21,7 +21,9 @@ from .history import History, read_entry
 from .lines import ASSISTANT, CHUNK, CONTEXT, HEADER, Event, encode_value
 from .records import message_from_record, message_to_record
 
-_SENT = ("role", "content", "name", "extras", "form", "provider")
+_SENT = (
+    "role", "content", "name", "extras", "form", "provider", "dialect", "requested_model",
+)
 """What of a message's record decides how it is sent."""
 
 

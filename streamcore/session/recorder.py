@@ -14,16 +14,12 @@ from typing import Any, Dict, Generator, List, Optional
 
 from ..runtime import PreparedCall, finish_of
 from ..values.calls import LlmRequest
-from ..values.chunks import Finish, FinishReason, StreamChunk
+from ..values.chunks import FINISH_KINDS, Finish, FinishReason, StreamChunk
 from ..values.errors import LlmError
 from ..values.retry import RetryRecord
 
 CALL_ENDS: Dict[str, str] = {
-    "stop": "the model ended its answer",
-    "tool-calls": "the answer asks for tools, which are the caller's to run",
-    "max-tokens": "the answer was cut at the token limit",
-    "aborted": "the caller cancelled the call, or closed its stream",
-    "error": "the call failed; the failure's code says how",
+    **FINISH_KINDS,
     "closed": "the turn was left before its end: its consumer went away, or raised",
 }
 """Why a turn that is one call ended, and what the word means: the kinds of a finish, and

@@ -12,25 +12,21 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import Any, Dict, List, Mapping, Optional
 
-from ..values.messages import (
-    AssistantMessage, Block, Message, ToolCall, ToolResult, block_from_dict,
-)
+from ..values.messages import Block, Message, ToolCall, ToolResult
 from ..values.strictjson import mend_surrogates
-from ..values.usage import TokenUsage
 
-_ANSWER_FACTS = ("finish", "model", "response_id", "provider")
 _STRINGS = ("text", "field", "id", "name", "arguments", "call_id", "url")
 
 
 def message_to_record(message: Message) -> Dict[str, Any]:
-    """Return the message as the log keeps it, but for its usage; unset fields are left out."""
-    record: Dict[str, Any] = {
-        "role": message.role, "content": [block_to_record(block) for block in message.content],
-    }
-    for name in ("name", "extras", "form", *_ANSWER_FACTS):
-        value = getattr(message, name, None)
-        if value is not None:
-            record[name] = value
+    """Return the message's record, but for its usage, with tool results as they are sent."""
+    content = tuple(
+        replace(block, content=result_content(block.content))
+        if isinstance(block, ToolResult) else block
+        for block in message.content
+    )
+    record = replace(message, content=content).to_record()
+    record.pop("usage", None)
     return record
 
 
@@ -45,19 +41,9 @@ def message_from_record(
     Raises:
         KeyError, TypeError, ValueError: when it is no such record.
     """
-    values: Dict[str, Any] = dict(record)
-    values["content"] = tuple(block_from_dict(block) for block in values["content"])
-    if values["role"] != "assistant":
-        return Message(**values)
-    counts = None if usage is None else TokenUsage.from_dict(usage)
-    return AssistantMessage(**values, usage=counts)
-
-
-def block_to_record(block: Block) -> Dict[str, Any]:
-    """Return one block as the log keeps it."""
-    if isinstance(block, ToolResult):
-        block = replace(block, content=result_content(block.content))
-    return block.to_dict()
+    if record["role"] != "assistant":
+        return Message.from_record(record)
+    return Message.from_record({"finish": None, **record, "usage": usage})
 
 
 def result_content(content: Any) -> Any:

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 from ..values.clock import WaitBudget
 from ..values.errors import LlmError
 from ..values.limits import ResolvedLimits
+from ..values.numbers import check_whole
 from ..values.renamed import renamed
 from .answer import Answer
 from .watch import Watch
@@ -61,8 +62,7 @@ class Transport:
         trust_env: bool = True,
         pool_size: int = 10,
     ) -> None:
-        if pool_size < 1:
-            raise ValueError(f"pool_size must be 1 or more: {pool_size}")
+        check_whole("pool_size", pool_size)
         self._session = http_session
         copied = None if proxies is None else dict(proxies)
         self._settings: Dict[str, Any] = {"proxies": copied, "verify": verify, "cert": cert}

@@ -4,9 +4,10 @@
     block-start(i) → deltas(i)* → block-end(i, block)      deltas of blocks interleave
     all block-ends in opening order → usage? → finish → nothing
 
-Blocks stay open only under ``error`` and ``aborted``, and for calls dropped
-under ``max-tokens``. Chunks are plain slots objects, made by the ten thousand:
-treat them as values. ``to_dict`` is for logs, ``chunk_from_dict`` reads it.
+Blocks count from 0 in the order of opening, and any number of each type may come. An
+``opaque`` block has no deltas. Blocks stay open only under ``error`` and ``aborted``,
+and for calls dropped under ``max-tokens``. Chunks are plain slots objects, made by the
+ten thousand: treat them as values. ``to_dict`` is for logs, ``chunk_from_dict`` reads it.
 """
 
 from __future__ import annotations
@@ -19,13 +20,30 @@ from .frozen import freeze, thaw
 from .messages import Block, block_from_dict
 from .usage import TokenUsage
 
-BLOCK_TYPES = ("text", "reasoning", "tool-call")
-FINISH_KINDS = ("stop", "tool-calls", "max-tokens", "aborted", "error")
+BLOCK_TYPES = ("text", "reasoning", "tool-call", "opaque")
+FAILED_KINDS = ("aborted", "error")
+FINISH_KINDS: Dict[str, str] = {
+    "stop": "the model ended its answer",
+    "tool-calls": "the answer asks for tools, which are the caller's to run",
+    "max-tokens": "the answer was cut at the token limit",
+    "paused": "the answer is whole, and the provider goes on when it gets it back unchanged",
+    "awaits-client": "an opaque block of the answer waits for what only the client can do",
+    "aborted": "the caller cancelled the call, or closed its stream",
+    "error": "the call failed; the failure's code says how",
+}
+"""Every way a stream ends, and what the word means."""
 
 
 @dataclass(frozen=True)
 class FinishReason:
-    """Why a stream ended; ``aborted`` and ``error`` carry their failure."""
+    """Why a stream ended.
+
+    Args:
+        kind: one of ``FINISH_KINDS``, which says what each means.
+        failure: what went wrong; for ``aborted`` and ``error``, and for these only.
+    Raises:
+        ValueError: for another kind; for these two without a failure, others with one.
+    """
 
     kind: str
     failure: Optional[Failure] = None
@@ -33,6 +51,9 @@ class FinishReason:
     def __post_init__(self) -> None:
         if self.kind not in FINISH_KINDS:
             raise ValueError(f"a finish is one of {', '.join(FINISH_KINDS)}, not {self.kind!r}")
+        if (self.kind in FAILED_KINDS) != (self.failure is not None):
+            which = "its failure" if self.failure is None else "no failure"
+            raise ValueError(f"a finish {self.kind} comes with {which}")
 
     def to_dict(self) -> Dict[str, Any]:
         """Return ``{"kind": …}`` with the failure where there is one."""
@@ -75,14 +96,18 @@ class StreamChunk:
 
 
 class BlockStart(StreamChunk):
-    """A block opens: ``block_type`` is ``text``, ``reasoning`` or ``tool-call``."""
+    """A block opens: ``block_type`` is one of ``BLOCK_TYPES``.
 
-    __slots__ = ("index", "block_type")
+    ``kind`` is the provider's word for an ``opaque`` block, and None for all others.
+    """
+
+    __slots__ = ("index", "block_type", "kind")
     type = "block-start"
 
-    def __init__(self, index: int, block_type: str) -> None:
+    def __init__(self, index: int, block_type: str, kind: Optional[str] = None) -> None:
         self.index = index
         self.block_type = block_type
+        self.kind = kind
 
 
 class TextDelta(StreamChunk):

@@ -13,9 +13,12 @@ failure with its causes in one line.
 from __future__ import annotations
 
 import copy
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
+from .frozen import freeze, thaw
+from .numbers import check_number, is_whole
+from .showing import shorten
 from .usage import TokenUsage
 
 CODES: Dict[str, bool] = {
@@ -65,6 +68,11 @@ class Failure:
     ``phase`` says where: ``prepare``, ``dns``, ``connect``, ``tls``, ``send``, ``headers``,
     ``body``.
     ``clock`` names the clock that fired: ``connect``, ``first-byte``, ``idle``, ``total``.
+    ``details`` has what the provider itself said: its type and code, a refusal's category.
+
+    Raises:
+        TypeError: for a code that is no string, or a number that is none.
+        ValueError: for a status outside 100 to 999, or a negative or endless wait.
     """
 
     code: str
@@ -75,10 +83,24 @@ class Failure:
     request_id: Optional[str] = None
     phase: Optional[str] = None
     clock: Optional[str] = None
+    details: Optional[Mapping[str, Any]] = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.code, str):
+            raise TypeError(f"a code is a string, not {type(self.code).__name__}")
+        if self.status is not None and not is_whole(self.status):
+            raise TypeError(f"a status is a whole number, not {type(self.status).__name__}")
+        if self.status is not None and not 100 <= self.status <= 999:
+            raise ValueError(f"a status is a number from 100 to 999: {self.status}")
+        if self.retry_after is not None:
+            check_number("retry_after", self.retry_after, 0)
+        if self.details is not None:
+            object.__setattr__(self, "details", freeze(dict(self.details)))
 
     def to_dict(self) -> Dict[str, Any]:
-        """Return the fields that are set."""
-        return {name: value for name, value in asdict(self).items() if value is not None}
+        """Return the fields that are set, as plain JSON-able values."""
+        shown = {item.name: getattr(self, item.name) for item in fields(self)}
+        return {name: thaw(value) for name, value in shown.items() if value is not None}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Failure:
@@ -104,6 +126,8 @@ class LlmError(Exception):
         retryable: whether another try can help; by default what ``code`` implies.
         partial: what had arrived before the failure.
         facts: other fields of ``Failure`` by name.
+    Raises:
+        TypeError, ValueError: as ``Failure``.
     """
 
     def __init__(
@@ -222,7 +246,7 @@ def _one_line(exc: Any) -> str:
     if not isinstance(exc, LlmError):
         text = f"{kind}: {text}" if text else kind
     text = text.encode("utf-8", "replace").decode("utf-8")
-    return text if len(text) <= _LINK_CHARACTERS else text[: _LINK_CHARACTERS - 1] + "…"
+    return shorten(text, _LINK_CHARACTERS)
 
 
 def _next_link(exc: Any) -> Any:

@@ -14,6 +14,7 @@ from typing import Any, Dict, Iterable, Mapping, Tuple
 from .errors import LlmError
 from .frozen import FrozenDict, freeze
 from .messages import Message, TextBlock
+from .showing import show
 
 
 def read_messages(given: Any) -> Tuple[Message, ...]:
@@ -95,11 +96,6 @@ def _read_function(function: Any, where: str) -> Dict[str, Any]:
 def invalid(text: str) -> LlmError:
     """Return the error for a request that cannot be sent."""
     return LlmError(text, "INVALID_REQUEST", phase="prepare")
-
-
-def show(value: str) -> str:
-    """Return an id or a name as it can stand in an error's text."""
-    return ascii(value if len(value) <= 80 else value[:80] + "...")
 
 
 def freeze_given(value: Any, where: str) -> Any:

@@ -3,7 +3,8 @@
 
 In: chunks. Out: the same chunks. Refused with ``AssertionError`` and the rule
 that was broken: the grammar is a promise of ours, and a break is a bug. What a
-block's deltas say must equal the block its end carries.
+block's deltas say must equal the block its end carries. How many text and reasoning
+blocks one answer has is the dialect's to say.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Dict, Iterable, Iterator, List, Optional
 
 from .chunks import (
     BLOCK_TYPES,
+    FAILED_KINDS,
     BlockEnd,
     BlockStart,
     Finish,
@@ -21,7 +23,7 @@ from .chunks import (
     ToolCallDelta,
     UsageChunk,
 )
-from .messages import ReasoningBlock, TextBlock, ToolCall, said_arguments
+from .messages import OpaqueBlock, ReasoningBlock, TextBlock, ToolCall, said_arguments
 
 _DELTAS = {TextDelta: "text", ReasoningDelta: "reasoning", ToolCallDelta: "tool-call"}
 
@@ -29,12 +31,12 @@ _DELTAS = {TextDelta: "text", ReasoningDelta: "reasoning", ToolCallDelta: "tool-
 class _Open:
     """One block and what its deltas have said."""
 
-    def __init__(self, block_type: str) -> None:
-        self.type = block_type
+    def __init__(self, start: BlockStart) -> None:
+        self.type = start.block_type
+        self.kind = start.kind
         self.pieces: List[str] = []
         self.id: Optional[str] = None
         self.name: Optional[str] = None
-        self.touched = False
         self.ended = False
 
 
@@ -80,10 +82,9 @@ class ChunkGrammar:
         _hold(not self._ending, "block-start after the end began")
         _hold(chunk.index == len(self._blocks), f"block-start {chunk.index} out of order")
         _hold(chunk.block_type in BLOCK_TYPES, f"no block type {chunk.block_type!r}")
-        if chunk.block_type != "tool-call":
-            same = [block for block in self._blocks.values() if block.type == chunk.block_type]
-            _hold(not same, f"a second {chunk.block_type} block")
-        self._blocks[chunk.index] = _Open(chunk.block_type)
+        opaque = chunk.block_type == "opaque"
+        _hold(bool(chunk.kind) == opaque, f"{chunk.block_type} block of the kind {chunk.kind!r}")
+        self._blocks[chunk.index] = _Open(chunk)
 
     def _delta(self, chunk: StreamChunk) -> None:
         index: int = chunk.index  # type: ignore[attr-defined]
@@ -91,7 +92,7 @@ class ChunkGrammar:
         _hold(block is not None, f"{chunk.type} for block {index}, which never opened")
         assert block is not None
         _hold(not self._ending, f"{chunk.type} after the end began")
-        _hold(_DELTAS[type(chunk)] == block.type, f"{chunk.type} in a {block.type} block")
+        _hold(_DELTAS[type(chunk)] == block.type, f"{chunk.type} in the {block.type} block {index}")
         if isinstance(chunk, ToolCallDelta):
             _hold(chunk.id is None or block.id is None, "a call's id told twice")
             _hold(chunk.name is None or block.name is None, "a call's name told twice")
@@ -101,7 +102,6 @@ class ChunkGrammar:
             text: str = chunk.text  # type: ignore[attr-defined]
             _hold(bool(text), f"an empty {chunk.type}")
             block.pieces.append(text)
-        block.touched = True
 
     def _end(self, chunk: BlockEnd) -> None:
         block = self._blocks.get(chunk.index)
@@ -118,22 +118,23 @@ class ChunkGrammar:
             _hold(block.id in (None, whole.id), f"the deltas told {block.id!r}, not {whole.id!r}")
             _hold(block.name == whole.name, f"the deltas told {block.name!r}, not {whole.name!r}")
             _hold(whole.arguments == said_arguments(said), "arguments unlike the deltas")
+        elif isinstance(whole, OpaqueBlock):
+            _hold(whole.kind == block.kind, f"the start told {block.kind!r}, not {whole.kind!r}")
         elif isinstance(whole, (TextBlock, ReasoningBlock)):
-            _hold(block.touched, f"an empty {whole.type} block")
+            _hold(bool(said or whole.extras), f"an empty {whole.type} block")
             _hold(whole.text == said, f"{whole.type} unlike the deltas")
 
     def _finish(self, chunk: Finish) -> None:
         self._finished = True
         kind = chunk.reason.kind
-        if kind in ("error", "aborted"):
-            _hold(chunk.reason.failure is not None, f"an {kind} finish without its failure")
+        if kind in FAILED_KINDS:
             return
         for index, block in self._blocks.items():
             dropped = kind == "max-tokens" and block.type == "tool-call"
             _hold(block.ended or dropped, f"block {index} is open at the finish {kind}")
             _hold(not (block.ended and dropped), f"call {index} kept under max-tokens")
         calls = any(block.type == "tool-call" for block in self._blocks.values())
-        _hold(kind != "stop" or not calls, "finish stop with calls")
+        _hold(kind in ("tool-calls", "max-tokens") or not calls, f"finish {kind} with calls")
         _hold(kind != "tool-calls" or calls, "finish tool-calls without a call")
 
 

@@ -9,9 +9,10 @@ field. Refused when made: what is no number, not above 0, or not finite.
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, fields
 from typing import Any, Optional, Union
+
+from .numbers import check_seconds, check_whole
 
 
 class NotGiven:
@@ -42,22 +43,6 @@ Count = Union[int, NotGiven]
 _CLOCKS = ("connect_timeout", "first_byte_timeout", "idle_timeout", "total_timeout")
 
 
-def _check_seconds(name: str, value: Any) -> None:
-    if value is None:
-        return
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise TypeError(f"{name} is a number of seconds or None, not {type(value).__name__}")
-    if not 0 < value <= sys.float_info.max:  # so no NaN, infinity or int beyond a float
-        raise ValueError(f"{name} must be above 0 and finite (None turns the clock off): {value}")
-
-
-def _check_count(name: str, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"{name} is a whole number, not {type(value).__name__}")
-    if value < 1:
-        raise ValueError(f"{name} must be 1 or more: {value}")
-
-
 @dataclass(frozen=True)
 class Limits:
     """The limits of one call; a field left out falls through to the next layer.
@@ -70,6 +55,7 @@ class Limits:
     Sizes are whole numbers of 1 or more:
       max_stream_bytes         body bytes after decoding
       max_event_bytes          bytes of one event, all its lines
+      max_document_bytes       bytes of a JSON document that came instead of a stream
       max_tool_calls           distinct tool calls in one answer
       max_tool_argument_bytes  UTF-8 bytes of one call's arguments
     Raises ValueError for a number out of range, TypeError for what is no number.
@@ -83,13 +69,17 @@ class Limits:
     max_event_bytes: Count = NOT_GIVEN
     max_tool_calls: Count = NOT_GIVEN
     max_tool_argument_bytes: Count = NOT_GIVEN
+    max_document_bytes: Count = NOT_GIVEN
 
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
-            if not isinstance(value, NotGiven):
-                check = _check_seconds if field.name in _CLOCKS else _check_count
-                check(field.name, value)
+            if isinstance(value, NotGiven):
+                continue
+            if field.name not in _CLOCKS:
+                check_whole(field.name, value)
+            elif value is not None:
+                check_seconds(field.name, value)
 
     def over(self, lower: Limits) -> Limits:
         """Return these limits, with the fields not given here taken from ``lower``."""
@@ -108,6 +98,7 @@ DEFAULT_LIMITS = Limits(
     max_event_bytes=256 * 1024,
     max_tool_calls=32,
     max_tool_argument_bytes=1024 * 1024,
+    max_document_bytes=8 * 1024 * 1024,
 )
 
 
@@ -123,6 +114,7 @@ class ResolvedLimits:
     max_event_bytes: int
     max_tool_calls: int
     max_tool_argument_bytes: int
+    max_document_bytes: int
 
 
 def resolve_limits(*layers: Optional[Limits]) -> ResolvedLimits:

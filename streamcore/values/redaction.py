@@ -15,16 +15,25 @@ MASK = "***"
 
 _SHORTEST_SECRET = 4  # a shorter "key" would mask half of any text and hides nothing
 _USERINFO = re.compile(r"(?<=://)[^/\s?#\"'<>]+@")  # to the last @: a password may hold one
-_QUERY_SECRET = re.compile(
-    r"(?i)([?&#](?:[a-z0-9_.-]{0,64}"  # bounded: an endless name must not cost its length's square
-    r"(?:key|token|secret|passw|pwd|signature|sig|auth|credential|jwt)[a-z0-9_.-]{0,64}"
-    r"|sas|code)=)[^&#\s'\")]+"
+_SECRET_WORDS = (
+    "authorization|cookie|key|token|secret|passw|passphrase|pwd|credential|signature|jwt"
+)
+"""A header or a URL's parameter with one of these in its name carries a credential."""
+_SECRET_HEADERS = re.compile(
+    rf"(?i){_SECRET_WORDS}|(?<![a-z])(?:auth|sig|session|sas)(?![a-z])(?!-affinity)"
+)
+# Bounded, for an endless name must not cost its length's square.
+_SECRET_PARAMETER = (
+    rf"(?:[a-z0-9_.-]{{0,64}}(?:{_SECRET_WORDS}|sig|auth|session)[a-z0-9_.-]{{0,64}}|sas|code)"
+)
+_PARAMETERS = re.compile(rf"(?i){_SECRET_PARAMETER}")
+_QUERY_SECRET = re.compile(rf"(?i)([?&#]{_SECRET_PARAMETER}=)[^&#\s'\")]+")
+# Whole names here: a body has max_tokens and prompt_cache_key, which are no secrets.
+_SECRET_FIELDS = re.compile(
+    r"(?:.*_)?(?:api_?key|access_key|secret_key|private_key|authorization|password|passwd|secret"
+    r"|credentials?|cookie)|(?:access_|auth_|refresh_|id_|bearer_|session_)?token"
 )
 _BEARER = re.compile(r"(?i)\b(bearer|basic)\s+(?!authentication\b)[a-z0-9._~+/=-]{8,}")
-_SECRET_HEADERS = re.compile(
-    r"(?i)authorization|cookie|key|token|secret|passw|passphrase|pwd|credential|signature|jwt"
-    r"|(?<![a-z])(?:auth|sig|session|sas)(?![a-z])(?!-affinity)"
-)
 
 
 def redact(text: str, secrets: Iterable[str] = ()) -> str:
@@ -48,3 +57,13 @@ def redact_headers(headers: Mapping[str, str]) -> Tuple[Tuple[str, str], ...]:
 def is_secret_header(name: str) -> bool:
     """Say whether a header of this name carries a credential."""
     return _SECRET_HEADERS.search(name) is not None
+
+
+def is_secret_parameter(name: str) -> bool:
+    """Say whether a URL's query parameter of this name carries a credential."""
+    return _PARAMETERS.fullmatch(name) is not None
+
+
+def is_secret_field(name: str) -> bool:
+    """Say whether a setting, or a field of a body, of this name holds a secret."""
+    return _SECRET_FIELDS.fullmatch(name.lower().replace("-", "_")) is not None

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Callable, Collection, Dict, Iterable, Mapping, Optional
 
 from .errors import Failure
+from .numbers import check_number, check_whole
 
 MODES = ("normal", "always")
 
@@ -51,16 +52,13 @@ class RetryPolicy:
     def __post_init__(self) -> None:
         if self.mode not in MODES:
             raise ValueError(f"mode is one of {', '.join(MODES)}, not {self.mode!r}")
-        if isinstance(self.max_retries, bool) or not isinstance(self.max_retries, int):
-            raise TypeError(f"max_retries is a whole number, not {self.max_retries!r}")
-        if self.max_retries < 0:
-            raise ValueError(f"max_retries must be 0 or more: {self.max_retries}")
+        check_whole("max_retries", self.max_retries, 0)
         object.__setattr__(self, "retryable_codes", _read_codes(self.retryable_codes))
-        _check_number("initial_delay", self.initial_delay, 0)
-        _check_number("max_delay", self.max_delay, 0)
-        _check_number("multiplier", self.multiplier, 1)
-        _check_number("jitter", self.jitter, 0, 1)
-        _check_number("max_retry_after", self.max_retry_after, 0)
+        check_number("initial_delay", self.initial_delay, 0)
+        check_number("max_delay", self.max_delay, 0)
+        check_number("multiplier", self.multiplier, 1)
+        check_number("jitter", self.jitter, 0, 1)
+        check_number("max_retry_after", self.max_retry_after, 0)
 
 
 @dataclass(frozen=True)
@@ -145,11 +143,3 @@ def _read_codes(codes: Any) -> Optional[Collection[str]]:
         if not code:
             raise ValueError("retryable_codes holds an empty code")
     return found
-
-
-def _check_number(name: str, value: Any, lowest: float, highest: float = math.inf) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise TypeError(f"{name} is a number, not {type(value).__name__}")
-    if not (math.isfinite(value) and lowest <= value <= highest):
-        upper = "" if highest == math.inf else f" and at most {highest:g}"
-        raise ValueError(f"{name} must be finite, at least {lowest:g}{upper}: {value}")

@@ -2,8 +2,8 @@
 """Chunks in, one trusted message out.
 
 A message exists only after the finish chunk; until then there is ``partial``.
-The blocks of the message are those of the block-ends: a call that got none is
-in no message. Knows no provider. ``error`` and ``aborted`` finishes raise.
+The blocks of the message are those of the block-ends, in the order of opening: a call
+that got none is in no message. ``error`` and ``aborted`` finishes raise.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from ..values.chunks import (
     ReasoningDelta,
     StreamChunk,
     TextDelta,
+    ToolCallDelta,
     UsageChunk,
 )
 from ..values.errors import Failure, LlmError, Partial
@@ -32,13 +33,21 @@ class MessageAssembler:
     """Collects one chunk stream: ``push`` each chunk, then read ``message``.
 
     Args:
-        provider: the route the answer comes from, for the message.
+        provider, dialect, requested_model: who was asked, in what dialect, for which
+            model; the message keeps them, for its extras go back to the same three only.
     ``error`` is the failure as it was raised, where whoever gives the chunks sets it: an
     error finish has its facts only, and ``message`` then raises the very exception.
     """
 
-    def __init__(self, provider: Optional[str] = None) -> None:
+    def __init__(
+        self,
+        provider: Optional[str] = None,
+        dialect: Optional[str] = None,
+        requested_model: Optional[str] = None,
+    ) -> None:
         self._provider = provider
+        self._dialect = dialect
+        self._requested_model = requested_model
         self._text: List[str] = []
         self._reasoning: List[str] = []
         self._ends: Dict[int, BlockEnd] = {}
@@ -50,15 +59,18 @@ class MessageAssembler:
         """Take the next chunk.
 
         Raises:
+            TypeError: for what is no chunk, such as a chunk's dict.
             ChunkFault: for a chunk after the finish, or a second end of one block.
         """
-        if self._finish is not None:
-            raise ChunkFault(f"a {chunk.type} chunk after the finish")
         kind = chunk.__class__
+        if self._finish is not None:
+            raise ChunkFault(f"a {getattr(chunk, 'type', kind.__name__)} chunk after the finish")
         if kind is TextDelta:
             self._text.append(chunk.text)  # type: ignore[attr-defined]
         elif kind is ReasoningDelta:
             self._reasoning.append(chunk.text)  # type: ignore[attr-defined]
+        elif kind is ToolCallDelta:
+            return  # the block-end has the whole call
         elif isinstance(chunk, BlockEnd):
             if chunk.index in self._ends:
                 raise ChunkFault(f"a second block-end for block {chunk.index}")
@@ -67,6 +79,8 @@ class MessageAssembler:
             self._usage = chunk.usage
         elif isinstance(chunk, Finish):
             self._finish = chunk
+        elif not isinstance(chunk, StreamChunk):
+            raise TypeError(f"a chunk is a StreamChunk, not {kind.__name__}")
 
     @property
     def finish(self) -> Optional[str]:
@@ -103,9 +117,8 @@ class MessageAssembler:
             )
         if self.error is not None and self.error.failure == end.reason.failure:
             raise self.error
-        if end.reason.kind in ("error", "aborted"):
-            failure = end.reason.failure or Failure("SERVER", "the stream ended with an error")
-            raise LlmError.from_failure(failure, self.partial)
+        if end.reason.failure is not None:
+            raise LlmError.from_failure(end.reason.failure, self.partial)
         return AssistantMessage(
             content=tuple(self._ends[index].block for index in sorted(self._ends)),
             extras=freeze(end.extras),
@@ -114,6 +127,8 @@ class MessageAssembler:
             model=end.model,
             response_id=end.response_id,
             provider=self._provider,
+            dialect=self._dialect,
+            requested_model=self._requested_model,
         )
 
     @property

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from typing import Any, Dict, Mapping, Sequence, Tuple, Type
 
-from ..values.given import invalid, show
+from ..values.given import invalid
 from ..values.messages import (
     Block,
     ImageBlock,
@@ -22,6 +22,7 @@ from ..values.messages import (
     ToolCall,
     ToolResult,
 )
+from ..values.showing import show
 
 
 def check_history(messages: Sequence[Message]) -> None:

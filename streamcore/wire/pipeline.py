@@ -18,6 +18,7 @@ from ..values.chunks import StreamChunk
 from ..values.errors import LlmError, Partial
 from ..values.limits import Limits, ResolvedLimits, resolve_limits
 from ..values.redaction import redact
+from ..values.showing import shorten
 from ..values.strictjson import mend_text, read_value
 from .dialects import (
     Decoder, Dialect, DialectOptions, dialect_names, find_dialect, recognise,
@@ -89,7 +90,7 @@ def iter_chunks(
         if not first:
             raise LlmError(f"the body is empty{origin()}", "EMPTY_RESPONSE", phase="body")
         if first == b"{" or first == b"[":
-            whole = _limited(chain((head,), pieces), limits.max_stream_bytes)
+            whole = _limited(chain((head,), pieces), limits)
             yield from _document(_whole_text(whole), dialect, decoder)
             return
         if first == b"<":
@@ -177,12 +178,13 @@ def _recording(push: Push, raw_events: List[SseEvent]) -> Push:
     return push_and_keep
 
 
-def _limited(pieces: Iterable[bytes], limit: int) -> Iterator[bytes]:
-    left = limit
+def _limited(pieces: Iterable[bytes], limits: ResolvedLimits) -> Iterator[bytes]:
+    names = ("max_document_bytes", "max_stream_bytes")
+    left, name = min((getattr(limits, name), name) for name in names)
     for piece in pieces:
         left -= len(piece)
         if left < 0:
-            raise _too_large("the body", "max_stream_bytes", limit)
+            raise _too_large("the JSON document", name, getattr(limits, name))
         yield piece
 
 
@@ -234,7 +236,7 @@ def _no_stream(head: bytes, body: Iterator[bytes], origin: Origin) -> LlmError:
 
 
 def _refuse(text: str, origin: Origin) -> LlmError:
-    shown = redact(" ".join(mend_text(text).split())[:_SHOWN])
+    shown = shorten(redact(" ".join(mend_text(text).split())), _SHOWN)
     return LlmError(
         f"the body is no event stream{origin()}; it begins with {shown!r}",
         "MALFORMED_RESPONSE",

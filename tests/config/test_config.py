@@ -213,7 +213,8 @@ def test_file_lines_are_right() -> None:
     ("[provider opnai]\nimages = no\n", ":2: no provider", "did you mean openai"),
     ("[provider openai]\nimages = maybe\n", ":2: [provider openai] images", "yes or no"),
     ("[provider openai]\ndone_marker = never\n", ":2: [provider openai] done_marker", "required"),
-    ("[provider openai]\ncontext_window = 0\n", ":2: [provider openai] context_window", "1 token"),
+    ("[provider openai]\ncontext_window = 0\n", ":2: [provider openai] context_window",
+     "1 or more: 0"),
     ("[provider openai]\nlike = groq\n", ":2: [provider openai]", "no like"),
     ("[provider x]\nbase_url = http://h\nlike = grok\n", ":3: like", "did you mean groq"),
 ])

@@ -12,6 +12,7 @@ import pytest
 
 from streamcore.values.chunks import (
     BLOCK_TYPES,
+    FAILED_KINDS,
     FINISH_KINDS,
     BlockEnd,
     BlockStart,
@@ -26,13 +27,27 @@ from streamcore.values.chunks import (
 )
 from streamcore.values.errors import Failure
 from streamcore.values.frozen import freeze
-from streamcore.values.messages import ReasoningBlock, TextBlock, ToolCall
+from streamcore.values.messages import OpaqueBlock, ReasoningBlock, TextBlock, ToolCall
 from streamcore.values.usage import TokenUsage
 
 FAILURE = Failure("SERVER", "it broke", True, status=500, retry_after=1.5)
 
 TABLE = [
     (BlockStart(0, "text"), {"type": "block-start", "index": 0, "block_type": "text"}),
+    (
+        BlockStart(3, "opaque", "web_search_call"),
+        {"type": "block-start", "index": 3, "block_type": "opaque", "kind": "web_search_call"},
+    ),
+    (
+        BlockEnd(3, OpaqueBlock(freeze({"type": "made_up", "n": [1]}), extras=freeze({"x": 1}))),
+        {
+            "type": "block-end", "index": 3,
+            "block": {
+                "type": "opaque", "part": {"type": "made_up", "n": [1]}, "kind": "made_up",
+                "extras": {"x": 1},
+            },
+        },
+    ),
     (TextDelta(0, "结论"), {"type": "text-delta", "index": 0, "text": "结论"}),
     (ReasoningDelta(1, "先"), {"type": "reasoning-delta", "index": 1, "text": "先"}),
     (
@@ -147,8 +162,15 @@ def test_chunk_from_dict_unknown(data: Dict[str, Any]) -> None:
 @pytest.mark.parametrize("kind", FINISH_KINDS)
 def test_finish_reason_kinds(kind: str) -> None:
     """Each way to end goes into a dict and back, with its failure where it has one."""
-    for reason in (FinishReason(kind), FinishReason(kind, FAILURE)):
-        assert FinishReason.from_dict(reason.to_dict()) == reason
+    reason = FinishReason(kind, FAILURE if kind in FAILED_KINDS else None)
+    assert FinishReason.from_dict(reason.to_dict()) == reason
+
+
+@pytest.mark.parametrize("kind", FINISH_KINDS)
+def test_finish_reason_and_its_failure(kind: str) -> None:
+    """A failed end is refused without its failure, and any other end with one."""
+    with pytest.raises(ValueError, match=f"a finish {kind} comes with"):
+        FinishReason(kind, None if kind in FAILED_KINDS else FAILURE)
 
 
 def test_finish_reason_unknown() -> None:
@@ -159,4 +181,4 @@ def test_finish_reason_unknown() -> None:
 
 def test_block_types_are_the_blocks_of_an_answer() -> None:
     """The words of block-start are the types of the blocks an answer is made of."""
-    assert BLOCK_TYPES == (TextBlock.type, ReasoningBlock.type, ToolCall.type)
+    assert BLOCK_TYPES == (TextBlock.type, ReasoningBlock.type, ToolCall.type, OpaqueBlock.type)

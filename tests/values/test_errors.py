@@ -221,3 +221,49 @@ def test_chain_is_bounded():
 def test_chain_context(how, shown):
     """The context is told unless `from None` hides it."""
     assert ("inner" in error_chain(chained(how))) is shown
+
+
+@pytest.mark.parametrize("facts, error, text", [
+    ({"code": 7}, TypeError, "a code is a string, not int"),
+    ({"code": None}, TypeError, "a code is a string, not NoneType"),
+    ({"status": 42}, ValueError, "from 100 to 999: 42"),
+    ({"status": 1000}, ValueError, "from 100 to 999: 1000"),
+    ({"status": "429"}, TypeError, "a status is a whole number, not str"),
+    ({"status": True}, TypeError, "a status is a whole number, not bool"),
+    ({"retry_after": -1}, ValueError, "retry_after"),
+    ({"retry_after": float("nan")}, ValueError, "retry_after"),
+    ({"retry_after": float("inf")}, ValueError, "retry_after"),
+    ({"retry_after": "5"}, TypeError, "retry_after"),
+    ({"details": "x"}, ValueError, "dictionary"),
+])
+def test_facts_that_cannot_be_are_refused(facts, error, text):
+    """A failure is checked when it is made, and when its facts change."""
+    with pytest.raises(error, match=text):
+        LlmError(**{"message": "m", "code": "SERVER", **facts})
+    if "code" not in facts:
+        with pytest.raises(error, match=text):
+            LlmError("m", "SERVER").with_facts(**facts)
+
+
+def test_edges_of_the_facts_pass():
+    """Every three-digit status and every wait of 0 or more can be."""
+    for status in (100, 999):
+        assert LlmError("m", "SERVER", status=status, retry_after=0).failure.status == status
+
+
+def test_details_are_frozen_and_kept():
+    """What the provider said survives dicts, JSON, copies and pickles, and cannot be changed."""
+    given = {"type": "overloaded_error", "stop": {"category": ["cyber"]}}
+    error = LlmError("m", "SERVER", details=given)
+    given["stop"]["category"].append("later")
+    kept = {"type": "overloaded_error", "stop": {"category": ["cyber"]}}
+    assert error.failure.details == kept
+    with pytest.raises(TypeError):
+        error.failure.details["stop"]["category"].append("x")
+    shown = json.loads(json.dumps(error.failure.to_dict()))
+    assert shown["details"] == kept and Failure.from_dict(shown) == error.failure
+    for twin in twins(error):
+        assert twin.failure == error.failure and twin.failure.details == kept
+    error.failure.to_dict()["details"]["stop"]["category"].append("y")
+    assert error.failure.details == kept
+    assert "details" not in LlmError("m", "SERVER").failure.to_dict()

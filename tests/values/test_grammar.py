@@ -12,8 +12,9 @@ from streamcore.values.chunks import (
     UsageChunk,
 )
 from streamcore.values.errors import Failure
+from streamcore.values.frozen import FrozenDict
 from streamcore.values.grammar import ChunkGrammar, check_grammar
-from streamcore.values.messages import ReasoningBlock, TextBlock, ToolCall
+from streamcore.values.messages import OpaqueBlock, ReasoningBlock, TextBlock, ToolCall
 from streamcore.values.usage import TokenUsage
 
 FAILURE = Failure("SERVER", "why")
@@ -30,6 +31,10 @@ CALL = [
 ]
 CALL_END = BlockEnd(1, ToolCall("i", "f", "{}"))
 USAGE = UsageChunk(TokenUsage(1, 1))
+SEARCH = BlockStart(0, "opaque", "web_search_call")
+SEARCH_END = BlockEnd(0, OpaqueBlock(FrozenDict(type="web_search_call")))
+SIGNED = ReasoningBlock("", extras=FrozenDict(signature="c2ln"))
+CITED = TextBlock("", FrozenDict(citations=[]))
 
 
 @pytest.mark.parametrize("chunks", [
@@ -45,6 +50,12 @@ USAGE = UsageChunk(TokenUsage(1, 1))
      BlockEnd(0, ToolCall("call_0", "f", "{}")), end("tool-calls")],
     [BlockStart(0, "reasoning"), ReasoningDelta(0, "h"), BlockEnd(0, ReasoningBlock("h")),
      end("stop")],
+    [*TEXT, BlockStart(1, "reasoning"), BlockStart(2, "text"), BlockStart(3, "reasoning"),
+     ReasoningDelta(3, "h"), TEXT_END, BlockEnd(1, SIGNED), BlockEnd(2, CITED),
+     BlockEnd(3, ReasoningBlock("h")), end("stop")],
+    [SEARCH, SEARCH_END, end("paused")],
+    [SEARCH, SEARCH_END, end("awaits-client")],
+    [end("paused")],
 ])
 def test_allowed_stream_passes_unchanged(chunks: List[Any]) -> None:
     """The checker hands on what it is given."""
@@ -62,11 +73,14 @@ def test_allowed_stream_passes_unchanged(chunks: List[Any]) -> None:
     ([TEXT_END], "never opened"),
     ([BlockStart(1, "text")], "out of order"),
     ([TEXT[0], BlockStart(0, "tool-call")], "out of order"),
-    ([TEXT[0], BlockStart(1, "text")], "second text"),
-    ([BlockStart(0, "reasoning"), BlockStart(1, "reasoning")], "second reasoning"),
+    ([BlockStart(0, "opaque")], "of the kind None"),
+    ([BlockStart(0, "text", "web_search_call")], "of the kind 'web_search_call'"),
+    ([SEARCH, TextDelta(0, "a")], "in the opaque block 0"),
+    ([SEARCH, BlockEnd(0, OpaqueBlock(FrozenDict(), "other"))], "not 'other'"),
+    ([BlockStart(0, "reasoning"), BlockEnd(0, ReasoningBlock(""))], "empty reasoning block"),
     ([BlockStart(0, "picture")], "no block type"),
-    ([TEXT[0], ReasoningDelta(0, "a")], "in a text block"),
-    ([TEXT[0], ToolCallDelta(0, "i", "f", "")], "in a text block"),
+    ([TEXT[0], ReasoningDelta(0, "a")], "in the text block 0"),
+    ([TEXT[0], ToolCallDelta(0, "i", "f", "")], "in the text block 0"),
     ([TEXT[0], TextDelta(0, "")], "empty text-delta"),
     ([TEXT[0], BlockEnd(0, TextBlock(""))], "empty text block"),
     ([*TEXT, BlockEnd(0, TextBlock("a"))], "unlike the deltas"),
@@ -86,8 +100,10 @@ def test_allowed_stream_passes_unchanged(chunks: List[Any]) -> None:
     ([*TEXT, end("max-tokens")], "open at the finish"),
     ([*TEXT, *CALL, TEXT_END, CALL_END, end("max-tokens")], "kept under max-tokens"),
     ([*TEXT, *CALL, TEXT_END, CALL_END, end("stop")], "stop with calls"),
+    ([*TEXT, *CALL, TEXT_END, CALL_END, end("paused")], "paused with calls"),
+    ([*TEXT, *CALL, TEXT_END, CALL_END, end("awaits-client")], "awaits-client with calls"),
+    ([SEARCH, end("paused")], "open at the finish paused"),
     ([*TEXT, TEXT_END, end("tool-calls")], "without a call"),
-    ([*TEXT, end("error")], "without its failure"),
     (["text"], "no chunk"),
 ])
 def test_broken_rule_is_named(chunks: List[Any], rule: str) -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import base64
 import copy
 import dataclasses
 import json
@@ -283,6 +284,7 @@ def test_message_to_dict_is_a_copy() -> None:
         ToolResult("c", [{"type": "text", "text": "x"}], True),  # type: ignore[arg-type]
         ImageBlock("data:image/png;base64,AA", "low"),
         OpaqueBlock({"type": "odd", "x": [1]}),  # type: ignore[arg-type]
+        OpaqueBlock({"x": [1]}, "odd", {"y": 1}),  # type: ignore[arg-type]
     ],
     ids=lambda block: block.type,
 )
@@ -299,7 +301,11 @@ def test_block_is_a_frozen_value(block: Block) -> None:
 
 
 @pytest.mark.parametrize(
-    "data", [{}, {"type": "x"}, {"type": "text"}, {"type": "text", "text": "a", "more": 1}]
+    "data",
+    [
+        {}, {"type": "x"}, {"type": "text"}, {"type": "text", "text": "a", "more": 1},
+        {"type": "opaque", "part": "x"},
+    ],
 )
 def test_block_from_dict_wrong(data: Dict[str, Any]) -> None:
     """An unknown type is a ValueError, a missing or unknown field a TypeError."""
@@ -427,3 +433,151 @@ def test_assistant_message_is_a_value() -> None:
     assert message.tool_calls[0].parsed() == {"a": 1}
     with pytest.raises(dataclasses.FrozenInstanceError):
         message.finish = "stop"  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("phases, text", [
+    ([None, None], "ab"),
+    (["commentary", "final_answer"], "b"),
+    (["final_answer", "final_answer"], "ab"),
+    (["final_answer", None], "a"),
+    (["commentary", "commentary"], "ab"),
+    (["later word", None], "ab"),
+])
+def test_text_of_blocks_with_phases(phases: List[Any], text: str) -> None:
+    """Where some text is the final answer, that is the text; else all text is."""
+    extras = [None if phase is None else freeze({"phase": phase}) for phase in phases]
+    message = Message("assistant", (TextBlock("a", extras[0]), TextBlock("b", extras[1])))
+    assert message.text == text and len(message.content) == 2
+
+
+def random_block(rng: random.Random) -> Block:
+    """Make a block of any type, with every field set or left out."""
+    extras = rng.choice([None, freeze({}), freeze({"signature": "s\u2028", "n": [1, None, {}]})])
+    text = rng.choice(["", "a", "é\u2028", "two\nlines"])
+    makers: List[Any] = [
+        lambda: TextBlock(text, extras),
+        lambda: ReasoningBlock(text, rng.choice(["reasoning", "thinking"]), extras),
+        lambda: ToolCall("c", "f", rng.choice(["{}", '{"a":1}']), extras),
+        lambda: ToolResult("c", rng.choice([text, freeze([{"type": "text"}])]),
+                           rng.random() < 0.5, extras),
+        lambda: ImageBlock("u", rng.choice([None, "low"]), extras),
+        lambda: OpaqueBlock(freeze({"type": "odd", "n": [text]}), rng.choice([None, "k"]), extras),
+    ]
+    made: Block = rng.choice(makers)()
+    return made
+
+
+def random_value(rng: random.Random) -> Message:
+    """Make a message of any role; every other one is an answer with some of its facts."""
+    blocks = tuple(random_block(rng) for _ in range(rng.randrange(6)))
+    name = rng.choice([None, "ada"])
+    extras = rng.choice([None, freeze({"cost": 0.5, "citations": [{"url": "u"}]})])
+    form = rng.choice([None, "text", "parts", "null", "absent"])
+    if rng.random() < 0.5:
+        return Message(rng.choice(["user", "assistant", "tool"]), blocks, name, extras, form)
+    facts: Dict[str, Any] = {
+        fact: rng.choice([None, f"a {fact}"])
+        for fact in ("finish", "model", "response_id", "provider", "dialect", "requested_model")
+    }
+    usage = rng.choice([None, TokenUsage(1, 0, raw={"cost": 1.5, "parts": [{}]})])
+    return AssistantMessage("assistant", blocks, name, extras, form, usage=usage, **facts)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_message_record_loses_nothing(seed: int) -> None:
+    """Seeded random messages come back equal, of the same class, and in what is not compared."""
+    rng = random.Random(seed)
+    for _ in range(150):
+        message = random_value(rng)
+        record = json.loads(json.dumps(message.to_record()))
+        twin = Message.from_record(record)
+        assert twin == message and type(twin) is type(message), f"seed {seed}"
+        assert twin.form == message.form and twin.to_record() == record, f"seed {seed}"
+
+
+def test_message_record_keeps_what_openais_form_cannot() -> None:
+    """Two signatures, the order of blocks, an error in a result and all facts of an answer."""
+    blocks = (
+        ReasoningBlock("", "thinking", freeze({"signature": "one"})), TextBlock("a"),
+        ReasoningBlock("b", "thinking", freeze({"signature": "two"})), TextBlock("c"),
+    )
+    message = AssistantMessage(
+        content=blocks, finish="paused", usage=TokenUsage(1, raw={"cost": 2}), model="served",
+        response_id="r", provider="p", dialect="d", requested_model="asked",
+    )
+    assert Message.from_record(message.to_record()).content == blocks
+    assert message.to_record() == {
+        "role": "assistant", "content": [block.to_dict() for block in blocks], "finish": "paused",
+        "usage": {"input_tokens": 1, "raw": {"cost": 2}}, "model": "served", "response_id": "r",
+        "provider": "p", "dialect": "d", "requested_model": "asked",
+    }
+    result = Message("tool", (ToolResult("c", "no", is_error=True),))
+    assert Message.from_record(result.to_record()) == result
+
+
+@pytest.mark.parametrize("record", [
+    {}, {"role": "user"}, {"role": "user", "content": [{"type": "x"}]},
+    {"role": "user", "content": [], "later": 1}, {"role": "user", "content": [], "model": "m"},
+])
+def test_message_from_wrong_record(record: Dict[str, Any]) -> None:
+    """What is no record is refused, and a field nobody knows is not lost in silence."""
+    with pytest.raises((KeyError, TypeError, ValueError)):
+        Message.from_record(record)
+
+
+PNG = b"\x89PNG\r\n\x1a\n"
+PNG64 = "iVBORw0KGgo="
+
+
+@pytest.mark.parametrize("part, kind, media_type", [
+    ({"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PNG64}"}}, None,
+     "image/png"),
+    ({"type": "input_image", "image_url": f"data:image/png;base64,{PNG64}"}, None, "image/png"),
+    ({"type": "input_audio", "input_audio": {"data": PNG64, "format": "wav"}}, None, "audio/wav"),
+    ({"type": "audio", "audio": {"id": "a", "data": PNG64, "transcript": "hi"}}, None, None),
+    ({"type": "file", "file": {"file_data": f"data:application/pdf;base64,{PNG64}"}}, None,
+     "application/pdf"),
+    ({"type": "input_file", "file_data": PNG64}, None, None),
+    ({"type": "image_generation_call", "result": PNG64, "output_format": "webp"}, None,
+     "image/webp"),
+    ({"type": "image", "source": {"type": "base64", "media_type": "image/gif", "data": PNG64}},
+     None, "image/gif"),
+    ({"type": "document", "source": {"type": "base64", "media_type": "a/b", "data": PNG64}}, None,
+     "a/b"),
+    ({"inlineData": {"mimeType": "image/png", "data": PNG64}}, "inlineData", "image/png"),
+    ({"inline_data": {"mime_type": "image/png", "data": f" {PNG64[:5]}\n{PNG64[5:]}"}},
+     "image", "image/png"),
+])
+def test_opaque_media(part: Dict[str, Any], kind: Any, media_type: Any) -> None:
+    """The bytes of an image, a sound or a file, in the forms of every dialect."""
+    block = OpaqueBlock(freeze(part), kind)
+    assert block.data() == PNG and block.media_type == media_type
+
+
+@pytest.mark.parametrize("part", [
+    {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}},
+    {"type": "file", "file": {"file_id": "file-1"}},
+    {"type": "image_generation_call", "result": None},
+    {"type": "redacted_thinking", "data": PNG64},
+    {"type": "web_search_call", "url": f"data:image/png;base64,{PNG64}"},
+    {"data": PNG64},
+])
+def test_opaque_part_without_data(part: Dict[str, Any]) -> None:
+    """An address is no data, and what only the provider can read is no image."""
+    assert OpaqueBlock(freeze(part)).data() is None
+
+
+def test_opaque_data_that_is_none() -> None:
+    """Percent-encoded data URLs are read too; broken base64 is a ValueError that says so."""
+    url = {"type": "image_url", "image_url": {"url": "data:image/svg+xml,%3Csvg%2F%3E"}}
+    block = OpaqueBlock(freeze(url))
+    assert (block.media_type, block.data()) == ("image/svg+xml", b"<svg/>")
+    with pytest.raises(ValueError, match="not base64"):
+        OpaqueBlock(freeze({"type": "input_audio", "input_audio": {"data": "no!"}})).data()
+
+
+def test_opaque_data_of_two_megabytes() -> None:
+    """A generated image is large; its bytes come out whole."""
+    image = random.Random(7).randbytes(2_000_000)
+    part = {"type": "image_generation_call", "result": base64.b64encode(image).decode("ascii")}
+    assert OpaqueBlock(freeze(part)).data() == image

@@ -7,7 +7,9 @@ import time
 
 import pytest
 
-from streamcore.values.redaction import MASK, redact, redact_headers
+from streamcore.values.redaction import (
+    MASK, is_secret_field, is_secret_parameter, redact, redact_headers,
+)
 
 
 @pytest.mark.parametrize(
@@ -99,3 +101,26 @@ def test_redact_hostile_text_stays_linear(text):
     start = time.process_time()
     redact(text, ["sk-1234"])
     assert time.process_time() - start < 3.0
+
+
+@pytest.mark.parametrize("name, secret", [
+    ("api-key", True), ("X-Amz-Signature", True), ("sig", True), ("code", True), ("sas", True),
+    ("access_token", True), ("session_id", True), ("api-version", False), ("country_code", False),
+    ("atlas", False), ("alt", False),
+])
+def test_secret_parameters(name, secret):
+    """What a parameter's name says is the same for a URL in a text and for the request's own."""
+    assert is_secret_parameter(name) is secret
+    assert redact(f"https://a.example/?{name}=value") == (
+        f"https://a.example/?{name}={MASK if secret else 'value'}"
+    )
+
+
+@pytest.mark.parametrize("name, secret", [
+    ("api_key", True), ("API-Key", True), ("azure_api_key", True), ("token", True),
+    ("password", True), ("db_password", True), ("Authorization", True), ("max_tokens", False),
+    ("prompt_cache_key", False), ("tokens", False), ("key", False),
+])
+def test_secret_fields(name, secret):
+    """Only whole names count in a body: it has fields that merely sound like secrets."""
+    assert is_secret_field(name) is secret

@@ -131,9 +131,6 @@ def test_real_randomness_stays_within_the_jitter() -> None:
     (60.001, None, 0.5),
     (9999999999.0, None, 0.5),
     (None, 0.5, 0.5),
-    (-5.0, 0.5, 0.5),
-    (float("nan"), 0.5, 0.5),
-    (float("inf"), 0.5, 0.5),
 ])
 def test_retry_after_is_waited_out_up_to_its_cap(
     asked: Optional[float], normal: Optional[float], always: Optional[float]

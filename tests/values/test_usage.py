@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import pickle
 
 import pytest
@@ -70,3 +71,41 @@ def test_usage_is_a_frozen_value():
         usage.input_tokens = 3
     assert {usage: 1}[TokenUsage(1, 2)] == 1
     assert copy.deepcopy(usage) == pickle.loads(pickle.dumps(usage)) == usage
+
+
+@pytest.mark.parametrize(
+    "usage, total",
+    [
+        (TokenUsage(), None),
+        (TokenUsage(reasoning_tokens=2), None),
+        (TokenUsage(output_tokens=4), 4),
+        (TokenUsage(5, 9, 3, 2, 7), 19),
+        (TokenUsage(0, 0), 0),
+    ],
+)
+def test_usage_total(usage, total):
+    """The total is input and output as far as known; reasoning is part of the output."""
+    assert usage.total_tokens == total
+
+
+def test_usage_raw_is_kept_and_frozen():
+    """The provider's report survives dicts, JSON, copies and pickles, and cannot be changed."""
+    report = {"prompt_tokens": 1, "cost": 0.25, "server_tool_use": {"web_search_requests": 2}}
+    usage = TokenUsage(1, raw=report)
+    report["server_tool_use"]["web_search_requests"] = 9
+    kept = {"prompt_tokens": 1, "cost": 0.25, "server_tool_use": {"web_search_requests": 2}}
+    shown = json.loads(json.dumps(usage.to_dict()))
+    assert shown == {"input_tokens": 1, "raw": kept}
+    twins = TokenUsage.from_dict(shown), copy.deepcopy(usage), pickle.loads(pickle.dumps(usage))
+    for twin in twins:
+        assert twin == usage and twin.raw == kept
+    with pytest.raises(TypeError):
+        usage.raw["cost"] = 0
+
+
+def test_usage_raw_is_no_part_of_the_counts():
+    """Equal counts are equal usages; a sum, of several reports, has no report of its own."""
+    told = TokenUsage(1, 2, raw={"cost": 1})
+    assert told == TokenUsage(1, 2) and hash(told) == hash(TokenUsage(1, 2))
+    assert (told + told).raw is None and told + told == TokenUsage(2, 4)
+    assert "cost" not in repr(told)

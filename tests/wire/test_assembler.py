@@ -12,7 +12,8 @@ from streamcore.values.chunks import (
     ToolCallDelta, UsageChunk,
 )
 from streamcore.values.errors import Failure, LlmError, Partial
-from streamcore.values.messages import ReasoningBlock, TextBlock, ToolCall
+from streamcore.values.frozen import freeze
+from streamcore.values.messages import OpaqueBlock, ReasoningBlock, TextBlock, ToolCall
 from streamcore.values.usage import TokenUsage
 from streamcore.wire.assembler import MessageAssembler, assemble
 
@@ -53,15 +54,12 @@ def test_stream_without_finish_is_closed() -> None:
 
 @pytest.mark.parametrize("kind, code", [("error", "QUOTA"), ("aborted", "ABORTED")])
 def test_error_and_aborted_finish_raise_their_failure(kind: str, code: str) -> None:
-    """With the partial answer; without a failure it is SERVER."""
+    """With the partial answer."""
     failure = Failure(code, "why", False, 402)
     with pytest.raises(LlmError) as caught:
         assemble([*BODY, finish(kind, failure)])
     assert caught.value.failure == failure
     assert (caught.value.partial.text, caught.value.partial.reasoning) == ("xy", "hm")
-    with pytest.raises(LlmError) as caught:
-        assemble([finish(kind)])
-    assert caught.value.code == "SERVER"
 
 
 def test_call_without_block_end_is_in_no_message() -> None:
@@ -91,3 +89,37 @@ def test_chunks_after_the_finish_and_second_ends_are_refused() -> None:
     machine.push(finish("stop"))
     with pytest.raises(ValueError):
         machine.push(TextDelta(1, "more"))
+
+
+def test_many_blocks_keep_their_order() -> None:
+    """Several text and reasoning blocks, and opaque ones, stand in the order of opening."""
+    search = OpaqueBlock(freeze({"type": "server_tool_use", "id": "s"}))
+    signed = ReasoningBlock("", extras=freeze({"signature": "c2ln"}))
+    message = assemble([
+        BlockStart(0, "text"), BlockStart(1, "opaque", "server_tool_use"),
+        BlockStart(2, "reasoning"), BlockStart(3, "text"), BlockStart(4, "reasoning"),
+        TextDelta(3, "second"), TextDelta(0, "first "), ReasoningDelta(4, "hm"),
+        BlockEnd(0, TextBlock("first ")), BlockEnd(1, search), BlockEnd(2, signed),
+        BlockEnd(3, TextBlock("second")), BlockEnd(4, ReasoningBlock("hm")), finish("paused"),
+    ])
+    assert message.content == (
+        TextBlock("first "), search, signed, TextBlock("second"), ReasoningBlock("hm"),
+    )
+    assert (message.text, message.reasoning, message.finish) == ("first second", "hm", "paused")
+
+
+def test_message_says_whom_it_was_asked_of() -> None:
+    """Provider, dialect and requested model are the assembler's to set; None by default."""
+    machine = MessageAssembler("p", "d", "asked")
+    for chunk in [*BODY, *ENDS, finish("tool-calls")]:
+        machine.push(chunk)
+    message = machine.message
+    assert (message.provider, message.dialect, message.requested_model) == ("p", "d", "asked")
+    message = assemble([*BODY, *ENDS, finish("tool-calls")])
+    assert (message.provider, message.dialect, message.requested_model) == (None, None, None)
+
+
+def test_what_is_no_chunk_is_refused() -> None:
+    """A chunk's dict, pushed by mistake, is a TypeError and no empty message."""
+    with pytest.raises(TypeError, match="not dict"):
+        MessageAssembler().push(BODY[0].to_dict())  # type: ignore[arg-type]

@@ -290,6 +290,17 @@ def test_body_limit_counts_json_documents_too() -> None:
     assert run(bytewise(body), limits=Limits(max_stream_bytes=100)).code == "MALFORMED_RESPONSE"
 
 
+def test_document_limit_is_exact_and_for_documents_only() -> None:
+    """A JSON body has a bound of its own, which an event stream does not have."""
+    body = b'{"choices":[{"finish_reason":"stop","message":{"content":"' + b"a" * 500 + b'"}}]}'
+    assert run(body, limits=Limits(max_document_bytes=len(body))).code is None
+    for pieces in (body, bytewise(body)):
+        told = run(pieces, limits=Limits(max_document_bytes=len(body) - 1))
+        assert told.code == "MALFORMED_RESPONSE" and "max_document_bytes" in str(told.error)
+    stream = D({"content": "a" * 500}) + F("stop") + DONE
+    assert run(stream, limits=Limits(max_document_bytes=1)).message.text == "a" * 500
+
+
 @pytest.mark.parametrize("blanks", [b"\n", b" \n", b"\r\n", b"\n  \n", b"\t\r"])
 def test_blank_start_of_any_length_changes_nothing(blanks: bytes) -> None:
     """Servers keep a connection alive with blanks; they count towards the limit of an event."""

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import inspect
 import re
-import sys
 import threading
 from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, List, Mapping, Optional, Union, overload
 
 from ...values.frozen import freeze, thaw
+from ...values.numbers import check_seconds
 from ...values.schemas.docstring import read_docstring
 from ...values.schemas.schema import argument_faults, check_schema
 from ...values.schemas.signature import INJECTED, Signature, parameters_of, read_signature
@@ -258,10 +258,7 @@ def _check_run(run: Any, name: str) -> None:
 def _check_timeout(timeout: Any, isolate: bool) -> None:
     if timeout is None:
         return
-    if isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
-        raise TypeError(f"timeout is a number of seconds, not {type(timeout).__name__}")
-    if not 0 < timeout <= sys.float_info.max:
-        raise ValueError(f"timeout must be above 0 and finite: {timeout}")
+    check_seconds("timeout", timeout)
     if not isolate:
         raise ValueError("timeout needs isolate=True: only a process can be stopped")
 

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Dict, Mapping, Optional, Tuple, Type, Union
 
 from ..frozen import FrozenDict, FrozenList, freeze, thaw
 from ..strictjson import loads_unique, mend_surrogates
+from .media import read_media
 
 Extras = Optional[FrozenDict]
 """Fields unknown to us, by name: kept, and sent as they are."""
@@ -110,11 +111,43 @@ class ImageBlock(Block):
 
 @dataclass(frozen=True)
 class OpaqueBlock(Block):
-    """A content part of a kind unknown to us, kept as it is."""
+    """A part that only the provider can read: kept whole, never run, sent back unchanged.
+
+    Args:
+        part: the part as it came.
+        kind: the provider's word for it; None takes the part's own ``type``.
+        extras: as in ``Block``.
+    """
 
     type: ClassVar[str] = "opaque"
-    _frozen = ("part",)
+    _frozen = ("part", "extras")
     part: FrozenDict
+    kind: Optional[str] = None
+    extras: Extras = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.part, dict):
+            raise TypeError(f"an opaque part is a dict, not {type(self.part).__name__}")
+        super().__post_init__()
+        own = self.part.get("type")
+        if self.kind is None and isinstance(own, str):
+            object.__setattr__(self, "kind", own)
+
+    @property
+    def media_type(self) -> Optional[str]:
+        """The media type of an image, audio or file part, such as ``image/png``.
+
+        None where the part does not tell, and for parts of other kinds.
+        """
+        return read_media(self.kind, self.part).type
+
+    def data(self) -> Optional[bytes]:
+        """Return the bytes of an image, audio or file part; None where it has none.
+
+        Raises:
+            ValueError: for what should be base64 and is not.
+        """
+        return read_media(self.kind, self.part).decoded()
 
 
 _BLOCKS: Dict[str, Type[Any]] = {

@@ -1,21 +1,33 @@
 # SPDX-License-Identifier: MIT
 """Message: what one side said, as a value.
 
-In: a role and blocks, or an OpenAI-style dict. Out: a frozen ``Message``, views of its
-text and calls, and the dict again. Refused: a message without a role, or of anything
-but blocks (``TypeError``); dicts are judged in ``dicts``.
-``AssistantMessage`` is the one trusted result of a finished stream.
+In: a role and blocks, an OpenAI-style dict, or a record. Out: a frozen ``Message``, views
+of its text and calls, and the dict or record again. OpenAI's form loses what it has no
+place for; a record loses nothing. Refused: a message without a role, or of anything but
+blocks (``TypeError``); dicts are judged in ``dicts``. ``AssistantMessage`` is the one
+trusted result of a finished stream.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Dict, Mapping, Optional, Tuple
 
-from ..frozen import freeze
+from ..frozen import freeze, thaw
 from ..usage import TokenUsage
-from .blocks import Block, Extras, ReasoningBlock, TextBlock, ToolCall, ToolResult
+from .blocks import (
+    Block,
+    Extras,
+    ReasoningBlock,
+    TextBlock,
+    ToolCall,
+    ToolResult,
+    block_from_dict,
+)
 from .dicts import read_message, write_message
+
+FINAL_PHASE = "final_answer"
+"""The ``phase`` that OpenAI's Responses put on the text meant for the reader."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +61,14 @@ class Message:
 
     @property
     def text(self) -> str:
-        """The text of all text blocks, joined."""
-        return "".join(b.text for b in self.content if isinstance(b, TextBlock))
+        """The text for the reader: of all text blocks, joined.
+
+        Where a provider marks some as the final answer (``phase`` in their extras), the
+        text of these alone; commentary beside them stays in ``content``.
+        """
+        texts = [block for block in self.content if isinstance(block, TextBlock)]
+        final = [b for b in texts if b.extras and b.extras.get("phase") == FINAL_PHASE]
+        return "".join(block.text for block in final or texts)
 
     @property
     def reasoning(self) -> str:
@@ -78,17 +96,53 @@ class Message:
         return Message(*read_message(data))
 
     def to_dict(self) -> Dict[str, Any]:
-        """Return the OpenAI-style message dict; the reverse of ``from_dict``."""
+        """Return the OpenAI-style message dict; the reverse of ``from_dict``.
+
+        It has no place for the order of text, reasoning and calls, for the extras of
+        several reasoning blocks, or for the facts of an answer; ``to_record`` has.
+        """
         return write_message(self.role, self.content, self.name, self.extras, self.form)
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Message:
+        """Read what ``to_record`` wrote: the equal message, an ``AssistantMessage`` of one.
+
+        Raises:
+            KeyError, TypeError, ValueError: when it is no such record.
+        """
+        values = {**record, "content": tuple(map(block_from_dict, record["content"]))}
+        if "finish" not in record:
+            return Message(**values)
+        if values.get("usage") is not None:
+            values["usage"] = TokenUsage.from_dict(values["usage"])
+        return AssistantMessage(**values)
+
+    def to_record(self) -> Dict[str, Any]:
+        """Return the message as a JSON-able dict in which nothing is lost.
+
+        It has the blocks in their order, as ``Block.to_dict`` gives them; fields that are
+        None are left out, but for the ``finish`` of an ``AssistantMessage``.
+        """
+        record: Dict[str, Any] = {}
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if value is not None or item.name == "finish":
+                record[item.name] = value.to_dict() if item.name == "usage" else thaw(value)
+        record["content"] = [block.to_dict() for block in self.content]
+        return record
 
 
 @dataclass(frozen=True)
 class AssistantMessage(Message):
     """A whole answer of a model, made only from a stream whose end was proven.
 
-    ``finish`` is ``stop``, ``tool-calls`` or ``max-tokens``; ``model`` and
-    ``response_id`` are what the provider said it served; ``provider`` is the
-    route it came from: opaque extras go back to that provider only.
+    Args:
+        finish: ``stop``, ``tool-calls``, ``max-tokens``, ``paused`` or ``awaits-client``,
+            as ``FINISH_KINDS`` explains them.
+        usage: the provider's last usage report.
+        model, response_id: what the provider said it served.
+        provider, dialect, requested_model: whom it was asked of, how, and for which
+            model. Its extras go back only where all three are the same.
     """
 
     role: str = "assistant"
@@ -97,3 +151,5 @@ class AssistantMessage(Message):
     model: Optional[str] = None
     response_id: Optional[str] = None
     provider: Optional[str] = None
+    dialect: Optional[str] = None
+    requested_model: Optional[str] = None

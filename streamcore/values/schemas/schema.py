@@ -15,6 +15,8 @@ import json
 import math
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Tuple
 
+from ..showing import shorten
+
 MAX_FAULTS = 8
 """Faults told at once: enough to mend a call in one go, too few to flood the model."""
 
@@ -211,4 +213,4 @@ def _show(value: Any) -> str:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+    return shorten(text, _SHOWN)

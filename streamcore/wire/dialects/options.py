@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Dict, Mapping, Optional, TypeVar
 
 from ...values.frozen import FrozenDict
 from ...values.limits import NOT_GIVEN as _NOT_GIVEN
+from ...values.numbers import check_whole
 
 NOT_GIVEN: Any = _NOT_GIVEN  # so that a field can have the type of its values
 DONE_MARKERS = ("required", "optional")
@@ -57,10 +58,8 @@ class DialectOptions:
                 if not isinstance(value, str) or not value:
                     raise ValueError(f"{name} is the name of a field, not {value!r}")
         window = self.given().get("context_window")
-        if window is not None and (isinstance(window, bool) or not isinstance(window, int)):
-            raise TypeError(f"context_window is a whole number of tokens, not {window!r}")
-        if window is not None and window < 1:
-            raise ValueError(f"context_window must be 1 or more: {window}")
+        if window is not None:
+            check_whole("context_window", window)
 
     def given(self) -> Dict[str, Any]:
         """Return the fields that are given, by name."""

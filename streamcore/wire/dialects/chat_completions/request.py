@@ -16,6 +16,7 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple
 from ....values.calls import CallConfig, LlmRequest
 from ....values.frozen import thaw
 from ....values.given import invalid
+from ....values.numbers import is_number, is_whole
 from ...json_body import encode_body
 from .options import RESERVED_FIELDS, ChatCompletionsOptions
 from .wire_messages import write_messages
@@ -69,7 +70,7 @@ def _check_values(config: CallConfig, system: Optional[str]) -> None:
         _check_number(name, getattr(config, name))
     for name in ("seed", "max_tokens"):
         value = getattr(config, name)
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
+        if value is not None and not is_whole(value):
             raise invalid(f"{name} is a whole number, not {type(value).__name__}")
     if config.max_tokens is not None and config.max_tokens < 1:
         raise invalid("max_tokens must be 1 or more")
@@ -82,7 +83,7 @@ def _check_values(config: CallConfig, system: Optional[str]) -> None:
 def _check_number(name: str, value: Any) -> None:
     if value is None:
         return
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
+    if not is_number(value):
         raise invalid(f"{name} is a number, not {type(value).__name__}")
     if isinstance(value, float) and not math.isfinite(value):
         raise invalid(f"{name} must be finite: {value}")
