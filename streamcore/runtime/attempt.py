@@ -19,6 +19,7 @@ from ..transport import Answer, Transport
 from ..values.calls import CallContext
 from ..values.chunks import StreamChunk
 from ..values.errors import CODES, Failure, LlmError
+from ..values.frozen import freeze
 from ..values.limits import ResolvedLimits
 from ..values.redaction import redact_headers
 from ..wire.dialects import make_decoder
@@ -44,6 +45,7 @@ class Attempt:
         secrets: Sequence[str],
         options: DialectOptions,
         json_loads: Optional[Callable[[str], Any]] = None,
+        id_headers: Sequence[str] = (),
     ) -> None:
         self.dialect = dialect
         self.url = url
@@ -53,6 +55,7 @@ class Attempt:
         self.secrets = secrets
         self.options = options
         self.json_loads = json_loads
+        self.id_headers = id_headers
 
     def run(self, transport: Transport, context: CallContext) -> Iterator[StreamChunk]:
         """Yield the chunks of the answer. Raises LlmError; no secret is in it."""
@@ -103,14 +106,15 @@ class Attempt:
         )
         context.connected(answer.close)
         context.status = answer.status
-        found = request_id(answer.headers)
+        found = request_id(answer.headers, self.id_headers)
         context.request_id = found and mask(found, self.secrets)
         return answer
 
     def _refused(self, answer: Answer) -> LlmError:
         body = answer.read_error_body()
         failure = failure_from_answer(
-            answer.status, answer.headers, body, secrets=self.secrets
+            answer.status, answer.headers, body, address=self.url, id_headers=self.id_headers,
+            secrets=self.secrets,
         )
         return LlmError.from_failure(failure)
 
@@ -149,6 +153,11 @@ class Attempt:
             "message": mask(failure.message, self.secrets),
             "request_id": found and mask(found, self.secrets),
         }
+        if failure.details:
+            facts["details"] = freeze({
+                name: mask(value, self.secrets) if isinstance(value, str) else value
+                for name, value in failure.details.items()
+            })
         if failure.status is None and answer is not None:
             facts["status"] = answer.status  # a provider's own, in the stream, is kept
         if self._is_telling(failure.code):

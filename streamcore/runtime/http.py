@@ -208,7 +208,8 @@ class HttpAdapter:
             context.budget = WaitBudget(limits.total_timeout)
         secrets = secrets_of(headers, url, key)
         attempt = Attempt(
-            profile.dialect, url, headers, data, limits, secrets, options, settings.json_loads
+            profile.dialect, url, headers, data, limits, secrets, options, settings.json_loads,
+            profile.request_id_headers,
         )
         return attempt.run(self._transport, context)
 

@@ -65,6 +65,7 @@ class Failure:
     ``phase`` says where: ``prepare``, ``dns``, ``connect``, ``tls``, ``send``, ``headers``,
     ``body``.
     ``clock`` names the clock that fired: ``connect``, ``first-byte``, ``idle``, ``total``.
+    ``details`` holds more, where there is more: the provider's own ``type`` and ``code``.
     """
 
     code: str
@@ -75,6 +76,7 @@ class Failure:
     request_id: Optional[str] = None
     phase: Optional[str] = None
     clock: Optional[str] = None
+    details: Optional[Mapping[str, Any]] = None
 
     def to_dict(self) -> Dict[str, Any]:
         """Return the fields that are set."""

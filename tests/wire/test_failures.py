@@ -17,7 +17,7 @@ from streamcore.wire.failures import (
     request_id,
     retry_after_seconds,
 )
-from streamcore.wire.failures.vocabulary import (
+from streamcore.wire.failures.codes import (
     CODE_BY_NAME,
     CODE_BY_STATUS,
     NAMES_OF_CODE,
