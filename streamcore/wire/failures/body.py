@@ -16,6 +16,8 @@ from .facts import ErrorFacts, parsed, shown
 
 _NO_TEXT = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\ufffd]")
 
+_COMPRESSED = re.compile(r"gzip|deflate|\bbr\b|zstd|compress", re.IGNORECASE)
+
 # Where a page says what is wrong. Words stand between two tags, so a search costs no more
 # than the length of the page.
 _PAGE_WORDS = re.compile(r"<(?:title|message|p)\b[^<>]*>([^<]*)", re.IGNORECASE)
@@ -40,8 +42,9 @@ def read_body(body: bytes, given: Mapping[str, str], facts: ErrorFacts) -> str:
     """
     text = body.decode("utf-8-sig", "replace").strip()
     if not text:
-        coded = given.get("content-encoding") and given.get("content-length", "").strip() != "0"
-        return "the body could not be decoded" if coded else "the body is empty"
+        coded = _COMPRESSED.search(given.get("content-encoding", ""))
+        empty = not coded or given.get("content-length", "").strip() == "0"
+        return "the body is empty" if empty else "the body could not be decoded"
     if text.startswith("<"):
         kind = "a web page, not JSON" if "<html" in text.lower() else "XML"
         return f"the body is {kind}{_page_words(text)}"

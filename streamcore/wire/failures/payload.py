@@ -19,7 +19,8 @@ MESSAGE_KEYS = (
 
 _CODE_KEYS = ("code", "error_code", "error_type", "errorCode", "__type")
 _STATUS_KEYS = ("status", "status_code", "statusCode", "code")
-_SENTENCE_KEYS = (*MESSAGE_KEYS, "title")
+# Codes of an envelope round something else.
+_ALL_IS_WELL = (0, 200, "0", "200", "ok", "OK", "success", "Success", "SUCCESS")
 
 
 def find_error(payload: Mapping[str, Any], event_name: str = "message") -> Any:
@@ -55,7 +56,9 @@ def may_be_error(payload: Mapping[str, Any]) -> bool:
     A sentence under a usual name is enough. A progress note looks the same, so such a
     payload counts as an error only where the stream then ends without a finish word.
     """
-    return any(payload.get(key) and isinstance(payload[key], str) for key in _SENTENCE_KEYS)
+    if any(payload.get(key) in _ALL_IS_WELL for key in _CODE_KEYS):
+        return False
+    return any(payload.get(key) and isinstance(payload[key], str) for key in MESSAGE_KEYS)
 
 
 def http_status(value: Any) -> Optional[int]:
@@ -75,11 +78,12 @@ def _find_without_choices(payload: Mapping[str, Any]) -> Any:
     errors = payload.get("errors")
     if payload.get("success") is False or (isinstance(errors, list) and errors):
         return payload  # Cloudflare
-    if may_be_error(payload):  # without a wrapper: Cerebras, DashScope, Databricks, RFC 9457
-        named = any(payload.get(key) for key in _CODE_KEYS)
-        if named or any(http_status(payload.get(key)) for key in _STATUS_KEYS):
-            return payload
-    return None
+    bad_status = any(http_status(payload.get(key)) for key in _STATUS_KEYS)
+    if bad_status and payload.get("title"):
+        return payload  # RFC 9457 problem details, as NVIDIA sends them
+    named = bad_status or any(payload.get(key) for key in _CODE_KEYS)
+    # Cerebras, DashScope, Databricks and Cohere have no wrapper.
+    return payload if named and may_be_error(payload) else None
 
 
 def _says_something(value: Any) -> bool:

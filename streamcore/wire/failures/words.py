@@ -67,6 +67,7 @@ CONTENT = _words(
     r"content exists risk",  # DeepSeek
     r"(?:block|filter|reject|refus|flag)\w{1,3} (?:by|due to|because of|as|for)[^.]{0,40}"
     r"(?:content|safety|moderation|sensitive|inappropriate|harmful|unsafe|violat)",
+    r"contains? [^.]{0,20}(?:inappropriate|prohibited|sensitive|harmful|unsafe) (?:content|words)",
     r"violat\w{1,4}[^.]{0,40}(?:content|usage|safety) (?:management )?polic",
     r"content (?:management|filter(?:ing)?|safety) polic",
     r"(?:content|prompt)s? (?:was|were|is) flagged",
@@ -127,7 +128,7 @@ KEY = _words(
 
 HOPELESS = _words(
     r"request too large|extra usage is required",
-    r"\blimit(?: is| of|:|=)? ?0\b(?![.,]?\d)",  # nothing at all is granted
+    r"\blimit(?: is| of|:|=)? ?['\"]?0\b(?![.,]?\d)",  # nothing at all is granted
     r"\bmodel\b[^.]{0,80}\bdoes(?: not|n't) exist",
 )
 """Another try has no hope, whatever the status and the code."""
@@ -143,7 +144,7 @@ _WINDOW = re.compile(
 )
 _PROMPT = re.compile(
     rf"{_NUMBER} (?:tokens )?(?:in|of|from) (?:the )?(?:messages|functions|prompt|tool input"
-    rf"|text input|input)|(?:has|given:) {_NUMBER} `?inputs?`? tokens|{_NUMBER} \+ {_NUMBER} > ",
+    rf"|text input|input)|{_NUMBER} `?(?:prompt|inputs?)`? tokens|{_NUMBER} \+ {_NUMBER} > ",
     re.IGNORECASE,
 )
 _CAP = re.compile(r"completion|output|max_\w{0,12}tokens|\bmax tokens", re.IGNORECASE)
