@@ -335,6 +335,8 @@ def test_code_context_words(message):
         "The reasoning_content in the thinking mode must be passed back to the API.",
         "Unrecognized request argument supplied: stream_options",
         "credits must be an object",
+        "The request was rejected because of an unsupported content type",
+        "response_format: content_filter is no known field",
     ],
 )
 def test_code_plain_bad_request(message):
@@ -562,6 +564,7 @@ PER_MINUTE = "Rate limit reached on tokens per minute (TPM): "
         (429, {"message": "Request too large for x on tokens per min"}, False),
         (429, {"message": "Quota exceeded for requests per day, limit: 0, model: x"}, False),
         (429, {"message": "requests per minute limit '0'"}, False),
+        (429, {"message": "limit of 60 requests per minute. You requested 500 tokens"}, True),
         (429, {"message": "requests per minute, limit: 0.5"}, True),
         (429, {"message": "requests per minute, limit: 10"}, True),
         (429, {"message": "Extra usage is required", "type": "rate_limit_error"}, False),

@@ -66,7 +66,8 @@ MONEY = _words(
 CONTENT = _words(
     r"content exists risk",  # DeepSeek
     r"(?:block|filter|reject|refus|flag)\w{1,3} (?:by|due to|because of|as|for)[^.]{0,40}"
-    r"(?:content|safety|moderation|sensitive|inappropriate|harmful|unsafe|violat)",
+    r"(?:content[ -](?:filter|polic|management|moderation)|safety|moderation|sensitive"
+    r"|inappropriate|harmful|unsafe|violat)",
     r"contains? [^.]{0,20}(?:inappropriate|prohibited|sensitive|harmful|unsafe) (?:content|words)",
     r"violat\w{1,4}[^.]{0,40}(?:content|usage|safety) (?:management )?polic",
     r"content (?:management|filter(?:ing)?|safety) polic",
@@ -134,9 +135,8 @@ HOPELESS = _words(
 """Another try has no hope, whatever the status and the code."""
 
 _NUMBER = r"([0-9][0-9,]{0,15})"
-_LIMIT = re.compile(rf"\blimit(?: is| of|:)? {_NUMBER}", re.IGNORECASE)
-_REQUESTED = re.compile(rf"\brequested:? {_NUMBER}", re.IGNORECASE)
-
+_LIMIT, _REQUESTED = rf"\blimit(?: is| of|:)? {_NUMBER}", rf"\brequested:? {_NUMBER}"
+_BOTH = re.compile(rf"{_LIMIT}[^.]{{0,60}}{_REQUESTED}|{_REQUESTED}[^.]{{0,60}}{_LIMIT}", re.I)
 _WINDOW = re.compile(
     rf"context (?:length|window|size)(?: is| of|:) (?:only )?{_NUMBER}|<= {_NUMBER}"
     rf"|{_NUMBER} \+ {_NUMBER} > {_NUMBER}",
@@ -153,10 +153,11 @@ _ROOM = 0.9  # a prompt that fills more of the window leaves no room for an answ
 
 def asks_for_more_than_a_limit(text: str) -> bool:
     """Say whether one request asks for more than its limit: "Limit 6000, Requested 12328"."""
-    limit, requested = _LIMIT.search(text), _REQUESTED.search(text)
-    if limit is None or requested is None:
+    found = _BOTH.search(text)
+    if found is None:
         return False
-    return _numbers(requested)[0] > _numbers(limit)[0]
+    first, second = _numbers(found)
+    return second > first if found.group(1) else first > second
 
 
 def only_the_cap_is_too_big(text: str) -> bool:
