@@ -72,6 +72,7 @@ DEEPSEEK = ProviderProfile(
     default_effort="high",
     default_max_tokens=256_000,
     context_window=1_000_000,
+    request_id_headers=("x-ds-trace-id", "x-request-id"),
     quirks=(
         Quirk(
             "thinking is switched by `thinking.type`, its effort by `reasoning_effort` beside it",

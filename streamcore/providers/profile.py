@@ -56,6 +56,8 @@ class ProviderProfile:
         context_window: tokens, for models nothing else is known about.
         headers: more headers of every request.
         session_header, user_header: the headers the caller's opaque ids travel in.
+        request_id_headers: the headers of an answer that may hold the request's id, best
+            first; empty: those that most providers use.
         path: the endpoint, below the base URL; None: the dialect's.
         base_path: stands in where a base URL names only a host; None: the path
             of ``base_url``.
@@ -83,6 +85,7 @@ class ProviderProfile:
     headers: Mapping[str, str] = field(default_factory=FrozenDict)
     session_header: Optional[str] = None
     user_header: Optional[str] = None
+    request_id_headers: Tuple[str, ...] = ()
     path: str = None  # type: ignore[assignment]
     base_path: Optional[str] = None
     retry: Optional[RetryPolicy] = None
@@ -248,6 +251,10 @@ class ProviderProfile:
             check_match("a header's name", name, HEADER_NAME)
         if len({name.lower() for name in named}) < len(named):
             raise ValueError(f"two values would travel in one header: {', '.join(named)}")
+        names = check_strings("request_id_headers", self.request_id_headers)
+        for name in names:
+            check_match("a header's name", name, HEADER_NAME)
+        object.__setattr__(self, "request_id_headers", names)
 
     def _freeze_efforts(self) -> None:
         if self.efforts is not None:

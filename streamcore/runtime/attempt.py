@@ -32,7 +32,8 @@ log = logging.getLogger(__name__)
 class Post(NamedTuple):
     """One request as it goes out.
 
-    ``secrets`` are the texts in it that no message and no log may show.
+    ``secrets`` are the texts in it that no message and no log may show; ``id_headers`` the
+    headers of the answer that may name the request.
     """
 
     url: str
@@ -40,6 +41,7 @@ class Post(NamedTuple):
     data: bytes
     limits: ResolvedLimits
     secrets: Sequence[str]
+    id_headers: Sequence[str]
 
 
 def read_answer(
@@ -64,9 +66,10 @@ def read_answer(
             pieces = trace.pass_on(pieces)
         if not 200 <= answer.status < 300:
             body = answer.read_error_body()
-            raise LlmError.from_failure(
-                failure_from_answer(answer.status, answer.headers, body, secrets=secrets)
-            )
+            raise LlmError.from_failure(failure_from_answer(
+                answer.status, answer.headers, body,
+                address=post.url, id_headers=post.id_headers, secrets=secrets,
+            ))
         # chain() has no close(): a body that was read to its proven end is finished below,
         # and its connection kept, rather than dropped with the generator.
         yield from iter_chunks(
@@ -105,7 +108,7 @@ def _open(
     )
     context.connected(answer.close)
     context.status = answer.status
-    found = request_id(answer.headers)
+    found = request_id(answer.headers, post.id_headers)
     context.request_id = found and mask(found, secrets)
     return answer
 
@@ -128,6 +131,11 @@ def _scrub(
     facts: Dict[str, Any] = {
         "message": mask(failure.message, secrets), "request_id": found and mask(found, secrets),
     }
+    if failure.details:
+        facts["details"] = {
+            name: mask(value, secrets) if isinstance(value, str) else value
+            for name, value in failure.details.items()
+        }
     if failure.status is None and answer is not None:
         facts["status"] = answer.status  # a status that the stream told is kept
     if _is_telling(failure.code, secrets):

@@ -198,7 +198,8 @@ class HttpAdapter:
         if context.budget is None:
             context.budget = WaitBudget(limits.total_timeout)
         self._transport.check()
-        post = Post(url, headers, data, limits, secrets_of(headers, url, key))
+        secrets = secrets_of(headers, url, key)
+        post = Post(url, headers, data, limits, secrets, profile.request_id_headers)
         decoder = dialect.make_decoder(options, limits, context.diagnostics, settings.json_loads)
         return read_answer(self._transport, post, dialect, decoder, context)
 

@@ -19,6 +19,8 @@ from .numbers import check_number, check_whole
 
 MODES = ("normal", "always")
 
+_LEAST_DELAY = 0.25  # seconds; without a count, a policy without waits would flood the provider
+
 
 @dataclass(frozen=True)
 class RetryPolicy:
@@ -26,7 +28,7 @@ class RetryPolicy:
 
     Args:
         mode: ``normal`` stops after ``max_retries``; ``always`` goes on without a
-            count, until success or cancel.
+            count, until success or cancel, and waits 0.25 s or more before each try.
         max_retries: tries after the first one, 0 or more; 0 means one request.
         retryable_codes: codes tried again beside the failures that are retryable
             by themselves; None adds nothing. ``ABORTED`` is never tried again.
@@ -34,7 +36,8 @@ class RetryPolicy:
         max_delay: seconds the doubling stops at, 0 or more, before jitter.
         multiplier: growth of the wait from try to try, 1 or more.
         jitter: share of the wait added or taken at random, 0 to 1.
-        max_retry_after: seconds up to which a provider's ``Retry-After`` is waited out.
+        max_retry_after: seconds up to which a provider's ``Retry-After`` is waited out. A
+            ``Retry-After`` of 0 names no wait: the policy's own wait is taken.
     Raises:
         ValueError: for a number out of range or an unknown mode.
         TypeError: for a value of the wrong type.
@@ -107,12 +110,16 @@ def decide(
         return None
     if policy.mode == "normal" and attempt > policy.max_retries:
         return None
-    asked = failure.retry_after
-    if asked is None or not math.isfinite(asked) or asked < 0:
-        return _backoff(policy, attempt, random)
-    if asked <= policy.max_retry_after:
-        return float(asked)
-    return None if policy.mode == "normal" else _backoff(policy, attempt, random)
+    asked = failure.retry_after or 0.0
+    if not 0 < asked < math.inf:  # nothing, "at once", or rubbish
+        delay = _backoff(policy, attempt, random)
+    elif asked <= policy.max_retry_after:
+        delay = float(asked)
+    elif policy.mode == "normal":
+        return None
+    else:
+        delay = _backoff(policy, attempt, random)
+    return delay if policy.mode == "normal" else max(delay, _LEAST_DELAY)
 
 
 def _worth_it(policy: RetryPolicy, failure: Failure) -> bool:

@@ -110,6 +110,18 @@ def test_import_leaves_the_process_as_it_was() -> None:
     assert before == after
 
 
+def test_parsing_a_good_stream_does_not_load_what_judges_errors() -> None:
+    """The tables of error codes and words are loaded when the first error comes."""
+    loaded = fresh(
+        "import json\n"
+        "from streamcore import assemble, parse_stream\n"
+        f"text = assemble(parse_stream([{STREAM.encode()!r}])).text\n"
+        "judges = ['streamcore.wire.failures.' + name for name in ('codes', 'words', 'body')]\n"
+        "print(json.dumps([text, [name for name in judges if name in sys.modules]]))"
+    )
+    assert loaded == ["hello", []]
+
+
 MOST_MODULES = {"streamcore": 12, "streamcore.wire.pipeline": 130}
 """How many modules an import may add, twice or half more than it does. The former is the package
 and what names loaded lazily need; the latter the parsing half on top of dataclasses and json."""

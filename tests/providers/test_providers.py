@@ -750,6 +750,7 @@ MODEL = ModelInfo("m", efforts=("a",))
     (ValueError, {"headers": {"authorization": "x"}}),
     (ValueError, {"session_header": ""}), (ValueError, {"user_header": "a:b"}),
     (ValueError, {"session_header": "X-A", "user_header": "x-a"}),
+    (TypeError, {"request_id_headers": "x-id"}), (ValueError, {"request_id_headers": ("a b",)}),
     (ValueError, {"path": "chat"}), (ValueError, {"path": "/a?b"}), (ValueError, {"path": "/"}),
     (ValueError, {"base_path": "v1"}), (TypeError, {"quirks": ("x",)}),
 ])

@@ -496,6 +496,34 @@ def test_failure_in_the_stream_keeps_its_own_status(transport: Any) -> None:
     assert (failure.status, failure.request_id) == (429, "req-8")
 
 
+def test_error_answer_names_its_address_and_the_providers_code(transport: Any) -> None:
+    """Where it came from is told without the query; the provider's type and code are facts."""
+    answer = {"status": 404, "json": {"error": {"message": "no", "type": "t", "code": "c"}}}
+    with LoopbackServer([answer]) as server:
+        settings = HttpSettings(PLAIN, base_url=f"{server.base_url}?key=hidden", api_key=KEY)
+        with pytest.raises(LlmError) as caught:
+            list(HttpAdapter(settings, transport).stream(LlmRequest.make("m", "hi")))
+        place = f"{server.base_url}{PLAIN.path}"
+    failure = caught.value.failure
+    assert failure.message == f"HTTP 404 Not Found from {place}: no"
+    assert failure.details == {"code": "c", "type": "t"}
+
+
+@pytest.mark.parametrize("status", [200, 500])
+def test_request_id_is_read_from_the_headers_the_profile_names(
+    transport: Any, status: int
+) -> None:
+    """On the context of each answer, and in the failure of a bad one."""
+    headers = {"x-ds-trace-id": "ds-1", "x-request-id": "edge-1"}
+    for profile, found in ((PLAIN, "edge-1"), (get_profile("deepseek"), "ds-1")):
+        with LoopbackServer([{"status": status, "headers": headers, "json": {}}]) as server:
+            settings = HttpSettings(profile, base_url=server.base_url, api_key=KEY)
+            request = LlmRequest.make("m", "hi")
+            with pytest.raises(LlmError) as caught:
+                list(HttpAdapter(settings, transport).stream(request))
+        assert caught.value.failure.request_id == request.context.request_id == found
+
+
 def test_failure_before_an_answer_has_no_status(transport: Any) -> None:
     """Nobody answered."""
     settings = HttpSettings(PLAIN, base_url="http://127.0.0.1:9", api_key=KEY)

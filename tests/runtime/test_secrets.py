@@ -161,6 +161,8 @@ ECHOES: Dict[str, Dict[str, Any]] = {
     "no stream cut": {"body": "y" * 186 + PLAIN},
     "document": {"json": {"error": {"message": ECHO, "code": "insufficient_quota"}}},
     "document odd": {"json": {"hello": ECHO}},
+    "type and code": {"steps": [{"error": {"message": "m", "type": ECHO, "code": PLAIN}}]},
+    "401 type": {"status": 401, "json": {"error": {"message": "m", "type": ECHO}}},
     "first event": {"steps": [{"error": {"message": ECHO}}]},
     "later event": {"steps": [{"text": "a"}, {"error": {"message": ECHO, "code": 401}}]},
     "event cut": {"steps": [{"text": "a"}, {"error": LONG["error"]}]},

@@ -76,6 +76,23 @@ def test_always_goes_on_without_a_count() -> None:
         assert delay is not None and 0 <= delay <= 10.0
 
 
+@pytest.mark.parametrize("values", [
+    {"initial_delay": 0}, {"max_delay": 0}, {"initial_delay": 0.001, "multiplier": 1},
+    {"jitter": 1.0},
+])
+@pytest.mark.parametrize("asked", [None, 0.0, 0.001])
+def test_always_never_floods_the_provider(
+    values: Dict[str, Any], asked: Optional[float]
+) -> None:
+    """Mode always waits 0.25 s or more, whatever its policy and its provider say."""
+    failure = fail("RATE_LIMIT", retry_after=asked)
+    for attempt in (1, 2, 5000):
+        delay = decide(RetryPolicy(mode="always", **values), failure, attempt, lambda: 0.0)
+        assert delay is not None and delay >= 0.25
+    normal = decide(RetryPolicy(**values), fail(), 1, lambda: 0.0)
+    assert normal is not None and normal < 0.25
+
+
 @pytest.mark.parametrize("policy", [
     ALWAYS, NORMAL, RetryPolicy(mode="always", retryable_codes={"ABORTED"}),
     RetryPolicy(retryable_codes=["ABORTED"]),
@@ -126,7 +143,9 @@ def test_real_randomness_stays_within_the_jitter() -> None:
 @pytest.mark.parametrize("asked, normal, always", [
     (5.0, 5.0, 5.0),
     (0.3, 0.3, 0.3),
-    (0, 0.0, 0.0),
+    (0, 0.5, 0.5),
+    (0.0, 0.5, 0.5),
+    (0.03, 0.03, 0.25),
     (60.0, 60.0, 60.0),
     (60.001, None, 0.5),
     (9999999999.0, None, 0.5),
@@ -135,7 +154,7 @@ def test_real_randomness_stays_within_the_jitter() -> None:
 def test_retry_after_is_waited_out_up_to_its_cap(
     asked: Optional[float], normal: Optional[float], always: Optional[float]
 ) -> None:
-    """Up to the cap exactly; beyond it normal stops and always backs off; rubbish is ignored."""
+    """Up to the cap exactly; beyond it normal stops and always backs off; 0 names no wait."""
     failure = fail("RATE_LIMIT", retry_after=asked)
     assert decide(NORMAL, failure, 1, middle) == normal
     assert decide(ALWAYS, failure, 1, middle) == always

@@ -1,72 +1,161 @@
 # SPDX-License-Identifier: MIT
-"""Which code an error has, when its signs agree and when they do not.
+"""Which code an error has, and whether another try can help.
 
-In: the HTTP status, where there is one, and the ``Signs`` of the error.
-Out: a code of ``errors.CODES``, or ``HTTP_<n>``. Refused: nothing.
-The rule (design.md §6): an exact provider code or type, then 401, then 402, then
-words about a rate, about money, about context, about the key, then the status.
+In: the HTTP status, where there is one, and the ``ErrorFacts``.
+Out: a code of ``errors.CODES``, or ``HTTP_<n>``; a yes or no. Refused: nothing.
+The rule (design.md §6): an exact provider code or type, then 401, then 402, then words
+about a rate per time, about money, about any rate, about the content, about context, about
+the key, then the status. To teach a new error: add its name, with whose it is, or, where
+only its words tell, a branch of a pattern in ``words``; and a row in the tests.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Optional
+from typing import Dict, Optional, Tuple, Union
 
-from .signs import Signs
-from .vocabulary import (
-    CODE_BY_NAME,
-    CODE_BY_STATUS,
-    CONTEXT_WORDS,
-    KEY_WORDS,
-    MONEY_WORDS,
-    RATE_WORDS,
-    STATUS_BY_NAME,
-)
+from ...values.errors import is_retryable
+from . import words
+from .facts import ErrorFacts
+
+# Names are written without case and punctuation (RateLimitReached = rate_limit_reached).
+# Under a code stand names that mean one thing whatever the status. Under a status stand vague
+# ones, and what they stand for where no number says it: in an error inside a 200 stream.
+NAMES: Dict[Union[str, int], Tuple[str, ...]] = {
+    "CONTEXT_WINDOW_EXCEEDED": (
+        "contextlengthexceeded contextwindowexceeded modelcontextwindowexceeded",  # OpenAI, …
+        "modelmaxprompttokensexceeded",  # GitHub Copilot
+        "exceedcontextsizeerror",  # llama.cpp
+        "toomanyprompttokens",  # Perplexity
+        "1261",  # Zhipu: prompt over the maximal length
+    ),
+    "QUOTA": (
+        "insufficientquota billinghardlimitreached billingnotactive",  # OpenAI
+        "billingerror",  # Anthropic
+        "exceededcurrentquotaerror",  # Moonshot
+        "insufficientbalance insufficientcredits paymentrequired paymentmethodrequired",
+        "arrearage allocationquotafreetieronly",  # DashScope
+        "accountoverdueerror accountquotaexceeded setlimitexceeded",  # Volcengine Ark
+        "servicequotaexceededexception",  # Bedrock
+        "insufficientuserquota preconsumetokenquotafailed",  # one-api gateways
+        "budgetexceeded",  # LiteLLM
+        "usagelimitreached usagelimitexceeded",  # subscription windows of hours or weeks
+        "1113 1308 1309 1310",  # Zhipu: arrears; plan's hours, end, week used up
+    ),
+    "RATE_LIMIT": (
+        "ratelimitexceeded ratelimitreached ratelimitreachederror",
+        "tokenquotaexceeded requestquotaexceeded",  # Cerebras, per minute or day
+        "throttling throttlingratequota throttlingburstrate throttlingallocationquota",  # DashScope
+        "limitrequests limitburstrate",  # DashScope; its allocation quota is per minute
+        "throttlingexception",  # Bedrock
+        "requestlimitexceeded",  # Databricks
+        "1302 1303 1304",  # Zhipu: concurrency, frequency, calls of a day
+    ),
+    "AUTH": (
+        "invalidapikey incorrectapikey incorrectapikeyerror wrongapikey apikeyinvalid",
+        "authenticationerror invalidauthenticationerror invalidauthentication",
+        "credentialsmissing accesstokenexpired",  # Google's reasons
+    ),
+    "CONTENT_FILTER": (
+        "contentfilter contentpolicyviolation responsibleaipolicyviolation",  # OpenAI, Azure
+        "invalidprompt",  # OpenAI: the prompt was flagged
+        "datainspectionfailed",  # DashScope
+        "sensitivewordsdetected 1301",  # one-api, Zhipu
+    ),
+    400: (
+        "invalidrequesterror invalidrequest invalidargument badrequest badrequesterror",
+        "failedprecondition outofrange validationerror invalidparameter",
+        "invalidparametererror toolusefailed",
+    ),
+    401: ("unauthenticated unauthorized",),
+    403: ("permissiondenied permissionerror permissiondeniederror forbidden accessdenied",),
+    404: ("notfound notfounderror modelnotfound resourcenotfounderror",),
+    408: ("requesttimeout",),
+    409: ("conflict conflicterror aborted",),
+    413: ("requesttoolarge",),
+    422: ("unprocessableentity unprocessableentityerror",),
+    429: ("resourceexhausted toomanyrequests toomanyrequestserror ratelimiterror",),
+}
+MEANINGS: Dict[str, Union[str, int]] = {
+    name: meaning for meaning, lines in NAMES.items() for line in lines for name in line.split()
+}
+"""The code, or else the HTTP status, that a provider's own code, type or reason stands for."""
+
+CODE_BY_STATUS: Dict[Optional[int], str] = {
+    **dict.fromkeys((400, 422), "INVALID_REQUEST"), **dict.fromkeys((401, 403), "AUTH"),
+    402: "QUOTA", 408: "TIMEOUT", 429: "RATE_LIMIT", None: "SERVER",
+    413: "INVALID_REQUEST",  # too many bytes; too many tokens only where the words say so
+}  # fmt: skip
+"""The code of a status below 500 where nothing else tells; any other is ``HTTP_<n>``."""
+
+# With these no other try helps, even where a gateway sends 429 or 503 with them.
+_HOPELESS_NAMES = frozenset((
+    *("modelnotfound", "modelnotsupported", "modelnotexist", "nosuchmodel", "invalidmodel"),
+    *("deploymentnotfound", "notsupportederror", "unsupportedmodel", "unknownmodel"),
+))  # fmt: skip
 
 # Wrong on these: 401 and 403 are about the caller, 429 about time (long prompts use up rates).
 _NEVER_CONTEXT = (401, 403, 429)
 _MAYBE_KEY = (400, None)  # Google and Cloudflare send 400 for a wrong key
 
 
-def code_for(status: Optional[int], signs: Signs) -> str:
+def code_for(status: Optional[int], facts: ErrorFacts) -> str:
     """Return the code of an error.
 
     Args:
         status: the HTTP status, 400 or more; None for an error in a stream that names none.
-        signs: what was found in the error.
+        facts: what was found in the error.
     """
-    names = [_plain(name) for name in signs.names]
-    for name in names:
-        if name in CODE_BY_NAME:
-            return CODE_BY_NAME[name]
+    meanings = [MEANINGS.get(_plain(name)) for name in facts.names]
+    codes = [meaning for meaning in meanings if isinstance(meaning, str)]
     if status is None:
-        status = next((STATUS_BY_NAME[name] for name in names if name in STATUS_BY_NAME), None)
-    if status in (401, 402):
-        return CODE_BY_STATUS[status]
-    return _code_by_words(status, signs) or _code_by_status(status)
+        status = next((meaning for meaning in meanings if isinstance(meaning, int)), None)
+    if codes:  # gateways call each 429 a rate limit, whatever the error they hand on says
+        code = min(codes, key="RATE_LIMIT".__eq__)
+    elif status in (401, 402):
+        code = CODE_BY_STATUS[status]
+    else:
+        code = _code_by_words(status, _text(facts)) or _code_by_status(status)
+    if code == "CONTEXT_WINDOW_EXCEEDED" and words.only_the_cap_is_too_big(_text(facts)):
+        return "INVALID_REQUEST"
+    return code
 
 
-def _code_by_words(status: Optional[int], signs: Signs) -> Optional[str]:
-    text = "\n".join(signs.messages + signs.names)
-    text = re.sub(r"https?://\S+", " ", text)  # the address of a page on rate limits says nothing
-    for words, code, applies in (
-        (RATE_WORDS, "RATE_LIMIT", True),
-        (MONEY_WORDS, "QUOTA", True),
-        (CONTEXT_WORDS, "CONTEXT_WINDOW_EXCEEDED", status not in _NEVER_CONTEXT),
-        (KEY_WORDS, "AUTH", status in _MAYBE_KEY),
+def helps_to_retry(code: str, facts: ErrorFacts) -> bool:
+    """Say whether another try can help: what the code implies, unless the error rules it out."""
+    if not is_retryable(code) or _HOPELESS_NAMES.intersection(map(_plain, facts.names)):
+        return False
+    text = _text(facts)
+    return not (words.HOPELESS.search(text) or words.asks_for_more_than_a_limit(text))
+
+
+def _code_by_words(status: Optional[int], text: str) -> Optional[str]:
+    for pattern, code, applies in (
+        (words.RATE_PER_TIME, "RATE_LIMIT", True),
+        (words.MONEY, "QUOTA", True),
+        (words.RATE, "RATE_LIMIT", True),
+        (words.CONTENT, "CONTENT_FILTER", True),
+        (words.CONTEXT, "CONTEXT_WINDOW_EXCEEDED", status not in _NEVER_CONTEXT),
+        (words.KEY, "AUTH", status in _MAYBE_KEY),
     ):
-        if applies and words.search(text):
+        if applies and pattern.search(text):
             return code
     return None
 
 
 def _code_by_status(status: Optional[int]) -> str:
-    if status is None or 500 <= status < 600:
-        return "SERVER"
-    return CODE_BY_STATUS.get(status, f"HTTP_{status}")
+    usual = "SERVER" if status is not None and 500 <= status < 600 else f"HTTP_{status}"
+    return CODE_BY_STATUS.get(status, usual)
 
 
 def _plain(name: str) -> str:
     """RateLimit_Reached → ratelimitreached; the type out of AWS's ``ns#Type:url``."""
     name = name.split("#")[-1].split(":")[0]
     return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+def _text(facts: ErrorFacts) -> str:
+    """Return the sentences and, word by word, the names: MonthlyLimit_reached → Monthly Limit …"""
+    names = re.sub(r"(?<=[a-z])(?=[A-Z])|[_.-]+", " ", "\n".join(facts.names))
+    text = "\n".join((*facts.messages, names))
+    return re.sub(r"https?://\S+", " ", text)  # the address of a page on rate limits says nothing

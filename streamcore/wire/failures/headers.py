@@ -11,11 +11,11 @@ from __future__ import annotations
 import math
 import re
 from datetime import timezone
-from typing import Dict, Mapping, Optional, Sequence, Tuple
+from typing import Dict, Mapping, Optional, Sequence
 
-from .wording import one_line
+from .message import one_line
 
-_REQUEST_ID_HEADERS = (
+REQUEST_ID_HEADERS = (
     "x-request-id",  # OpenAI and most others
     "request-id",  # Anthropic
     "x-amzn-requestid",  # Bedrock
@@ -24,6 +24,7 @@ _REQUEST_ID_HEADERS = (
     "nvcf-reqid",  # NVIDIA
     "mistral-correlation-id",
 )
+"""Where the request's id is looked for, best first, unless a profile names its own headers."""
 
 
 def lowered(headers: Mapping[str, str]) -> Dict[str, str]:
@@ -31,26 +32,31 @@ def lowered(headers: Mapping[str, str]) -> Dict[str, str]:
     return {str(name).lower(): str(value) for name, value in headers.items()}
 
 
-def should_retry(given: Mapping[str, str], usual: bool) -> bool:
-    """Say whether another try can help: the provider's ``x-should-retry``, else ``usual``."""
-    word = given.get("x-should-retry", "").strip().lower()
-    return word == "true" if word in ("true", "false") else usual
+def should_retry(given: Mapping[str, str]) -> Optional[bool]:
+    """Return the provider's word on another try, ``x-should-retry``, or None."""
+    return {"true": True, "false": False}.get(given.get("x-should-retry", "").strip().lower())
 
 
-def request_id(headers: Mapping[str, str]) -> Optional[str]:
-    """Return the id under which the provider's support finds the request, or None."""
-    return any_request_id(lowered(headers), None, ())
-
-
-def any_request_id(
-    given: Mapping[str, str], told: Optional[str], secrets: Sequence[str]
+def request_id(
+    headers: Mapping[str, str],
+    names: Sequence[str] = (),
+    *,
+    told: Optional[str] = None,
+    secrets: Sequence[str] = (),
 ) -> Optional[str]:
-    """Return the request's id from lower-case headers, or the one its body ``told``, or None."""
-    candidates: Tuple[Optional[str], ...] = (
-        *(given.get(name, "").strip() for name in _REQUEST_ID_HEADERS),
-        told,
-        given.get("cf-ray"),  # last: it names the edge's request, not the provider's
-    )
+    """Return the id under which the provider's support finds the request, or None.
+
+    Args:
+        headers: the answer's headers, in any case.
+        names: the headers that may hold the id, best first; by default those of
+            ``REQUEST_ID_HEADERS``.
+        told: the id that the body named, used where no such header has one.
+        secrets: texts that must not appear in the id.
+    """
+    given = lowered(headers)
+    found = [given.get(name.lower(), "").strip() for name in names or REQUEST_ID_HEADERS]
+    # Cloudflare's comes last: it names the edge's request, not the provider's.
+    candidates = (*found, told, given.get("cf-ray"))
     return next((one_line(one, secrets) for one in candidates if one), None)
 
 
@@ -66,20 +72,18 @@ def retry_after_seconds(headers: Mapping[str, str], now: float) -> Optional[floa
         now: seconds since the epoch, which a date is counted from.
     """
     given = lowered(headers)
-    fine = number(given.get("retry-after-ms", ""))
-    fine = fine if fine is None else fine / 1000
+    fine = seconds(given.get("retry-after-ms", ""))
     text = given.get("retry-after", "").strip()
-    coarse = number(text)
+    coarse = seconds(text)
     if coarse is None:
         coarse = _seconds_until(text, now)
-    return fine or (fine if coarse is None else coarse)
+    return fine / 1000 if fine or (fine is not None and coarse is None) else coarse
 
 
-def number(text: str) -> Optional[float]:
-    """Read a plain decimal, 0 or more; None for signs, exponents and words (float takes them)."""
-    if not re.fullmatch(r"\+?(?:[0-9]+\.?[0-9]*|\.[0-9]+)", text.strip()):
-        return None
-    value = float(text)
+def seconds(text: str) -> Optional[float]:
+    """Read a plain decimal, 0 or more, also as "20.5s"; None for signs, exponents and words."""
+    found = re.fullmatch(r"\+?([0-9]+\.?[0-9]*|\.[0-9]+)s?", text.strip())
+    value = float(found.group(1)) if found else math.inf
     return value if math.isfinite(value) else None
 
 
@@ -92,7 +96,7 @@ def _seconds_until(text: str, now: float) -> Optional[float]:
         date = parsedate_to_datetime(text)
         if date.tzinfo is None:
             date = date.replace(tzinfo=timezone.utc)
-        seconds = date.timestamp() - now
+        left = date.timestamp() - now
     except (TypeError, ValueError, IndexError, OverflowError):  # no date: rubbish
         return None
-    return max(0.0, seconds) if math.isfinite(seconds) else None
+    return max(0.0, left) if math.isfinite(left) else None

@@ -120,10 +120,49 @@ def test_error_of_any_shape_fails_the_stream(where: str, error: Any) -> None:
     assert outcome.error.partial.text == "a"
 
 
+@pytest.mark.parametrize("frame", [
+    J({"code": 500, "msg": "it broke"}), J({"status": 500, "message": "it broke"}),
+    J({"fault": {"faultstring": "it broke"}}), J({"statusCode": 503, "message": "it broke"}),
+    D({"error": "it broke"}), D({"content": "b", "error": {"message": "it broke"}}),
+    D({"error": {"message": "it broke"}}, "stop"),
+])
+@pytest.mark.parametrize("end", [b"", F("stop"), D({"content": "c"}) + F("stop")])
+def test_error_without_a_wrapper_fails_the_stream(frame: bytes, end: bytes) -> None:
+    """An error that names a status or code counts, whatever comes after it."""
+    outcome = run(D({"content": "a"}) + frame + end + DONE)
+    assert outcome.error is not None and outcome.code == "SERVER" and outcome.error.retryable
+    assert "it broke" in outcome.error.failure.message
+
+
+SENTENCES = [{"message": "it broke"}, {"status": "failed", "msg": "it broke"}]
+
+
+@pytest.mark.parametrize("payload", SENTENCES)
+@pytest.mark.parametrize("end", [DONE, J({"choices": []}) + DONE, b""])
+def test_sentence_before_an_end_without_finish_word_is_the_error(
+    payload: Dict[str, Any], end: bytes
+) -> None:
+    """A stream that ends with a sentence in place of a finish word failed, in its words."""
+    outcome = run(D({"content": "a"}) + J(payload) + end)
+    assert outcome.error is not None and outcome.code == "SERVER" and outcome.error.retryable
+    assert outcome.error.failure.message == "it broke" and outcome.error.partial.text == "a"
+
+
+@pytest.mark.parametrize("payload", [*SENTENCES, {"code": 0, "message": "it broke"}])
+@pytest.mark.parametrize("end", [F("stop"), D({"content": "b"}), D({"content": "b"}, "stop")])
+def test_sentence_in_a_stream_that_goes_on_is_a_note(
+    payload: Dict[str, Any], end: bytes
+) -> None:
+    """Text or a finish word after it says that nothing broke; after the finish word, too."""
+    body = D({"content": "b"}) + J(payload)
+    assert run(body + end + DONE).message.text in ("b", "bb")
+    assert run(D({"content": "b"}) + F("stop") + J(payload) + DONE).message.text == "b"
+
+
 @pytest.mark.parametrize("nothing", [None, False, ""])
 def test_error_that_is_none_fails_nothing(nothing: Any) -> None:
-    """At the top and in the choice."""
-    choice = {"index": 0, "delta": {"content": "a"}, "error": nothing}
+    """At the top, in the choice and in its delta."""
+    choice = {"index": 0, "delta": {"content": "a", "error": nothing}, "error": nothing}
     assert run(J({"error": nothing, "choices": [choice]}) + DONE).message.text == "a"
 
 

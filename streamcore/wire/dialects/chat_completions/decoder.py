@@ -71,6 +71,7 @@ class ChatCompletionsDecoder:
         self._finish: Optional[str] = None  # the most cautious meaning so far
         self._word: Optional[str] = None  # the provider's word for it
         self._delta_seen = False  # a delta with a payload came, so no ``message`` stands in
+        self._doubt: Optional[Dict[str, Any]] = None  # may be the error that ended the stream
         self._usage: Any = None  # the last report, as sent
         self._model: Optional[str] = None
         self._response_id: Optional[str] = None
@@ -129,6 +130,8 @@ class ChatCompletionsDecoder:
             if clean or end.data.strip() == "[DONE]":
                 self._count("done_marker_missing" if clean else "done_marker_unterminated")
                 return self._end()
+        if self._finish is None:
+            self._refuse_doubt()
         raise closed_error(end, self._word, self._options.done_marker)
 
     def document(self, text: str) -> Chunks:
@@ -180,6 +183,8 @@ class ChatCompletionsDecoder:
         if choice is None:
             if not usage:
                 self._count("choice_null" if choices else "payload_without_choices")
+            if failures.may_be_error(payload):
+                self._doubt = payload
             return []
         if type(choice) is not dict:
             raise malformed(f"a choice is a {type(choice).__name__}")
@@ -200,9 +205,12 @@ class ChatCompletionsDecoder:
             return self._stand_in(choice)
         if choice.get("message") is not None:
             self._count("message_beside_delta")
+        if "error" in delta:
+            self._refuse_frame(payload, choices)
         chunks = self._deltas.add(delta) if delta else []
         if chunks:
             self._delta_seen = True
+            self._doubt = None
         return chunks
 
     def _stand_in(self, choice: Dict[str, Any]) -> Chunks:
@@ -230,6 +238,11 @@ class ChatCompletionsDecoder:
             raise malformed(f"choices is a {type(choices).__name__}")
         if choices and len(choices) > 1:
             raise malformed("a frame holds more than one choice: a second answer")
+
+    def _refuse_doubt(self) -> None:
+        """Raise what nothing but the end came after, where it may be an error."""
+        if self._doubt is not None:
+            raise self._provider_error(self._doubt, None)
 
     # -- what is noted beside ------------------------------------------------------------
 
@@ -281,6 +294,7 @@ class ChatCompletionsDecoder:
         chunks: Chunks = []
         self._deltas.flush(chunks)
         if self._finish is None:
+            self._refuse_doubt()
             self._count("finish_reason_missing")
         kind = self._finish or "stop"
         if kind == "error":

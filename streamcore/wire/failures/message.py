@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Wording: what a person is told, in one line, without markup or secrets.
+"""The message of a failure: one line for people, without markup or secrets.
 
-In: a provider's words, a status, a redirect's address. Out: text for a log line, at
-most 500 characters, that can be written anywhere. Refused: nothing.
+In: a provider's words, a status, an address. Out: text for a log line, at most 500
+characters, that can be written anywhere. Refused: nothing.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Sequence
 from ...values.redaction import redact
 
 _MESSAGE_CHARACTERS = 500  # a person reads it in a log line
-_HOST_CHARACTERS = 255  # the longest a name in the DNS can be, RFC 1035 §2.3.4
+_ADDRESS_CHARACTERS = 255  # the longest a name in the DNS can be, RFC 1035 §2.3.4
 
 _PAGE = re.compile(r"<(?:!doctype|html)\b.*", re.IGNORECASE | re.DOTALL)
 _TAGS = re.compile(r"</?(?:p|br|b|i|a|em|strong|div|span|h[1-6]|pre|hr)\b[^<>]{0,300}>", re.I)
@@ -32,12 +32,19 @@ def one_line(text: str, secrets: Sequence[str]) -> str:
     return text if len(text) <= _MESSAGE_CHARACTERS else text[:cut].rstrip() + "…"
 
 
-def status_line(status: int) -> str:
-    """404 → HTTP 404 Not Found"""
+def status_line(status: int, address: str, secrets: Sequence[str]) -> str:
+    """404 → HTTP 404 Not Found from https://api.example/v1/chat/completions
+
+    The address is told without its user and query, for both can be secrets.
+    """
     try:
-        return f"HTTP {status} {HTTPStatus(status).phrase}"
+        line = f"HTTP {status} {HTTPStatus(status).phrase}"
     except ValueError:  # no standard one: Cloudflare's 52x, Anthropic's 529
-        return f"HTTP {status}"
+        line = f"HTTP {status}"
+    scheme, marked, rest = re.split(r"[?#]", address, maxsplit=1)[0].partition("://")
+    host, slash, path = rest.partition("/")
+    place = redact(scheme + marked + host.rpartition("@")[2] + slash + path, secrets)
+    return f"{line} from {place[:_ADDRESS_CHARACTERS]}" if marked else line
 
 
 def redirection(location: str) -> str:
@@ -53,5 +60,5 @@ def redirection(location: str) -> str:
         where = " to an address that cannot be read"
     else:
         where = " to another path of the same host" if parts.path or parts.query else ""
-        where = f" to {host[:_HOST_CHARACTERS]}" if host else where
+        where = f" to {host[:_ADDRESS_CHARACTERS]}" if host else where
     return f"redirected{where}; redirects are not followed, the base URL may be wrong"
