@@ -2,7 +2,8 @@
 """streamcore: a language model's streaming answer as one trusted message.
 
 Public names are listed here and loaded when first used, so that importing the
-package costs next to nothing and works where ``requests`` is not installed.
+package costs next to nothing and works where ``requests`` is not installed. A name whose
+room a copy leaves out raises an ``ImportError`` that says how to get the room.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ _HOMES: dict[str, str] = {
     "Session": "session",
     "ProviderProfile": "providers",
     "ModelInfo": "providers",
-    "Quirk": "providers",
+    "OptionNote": "providers",
     "DialectOptions": "wire.dialects.options",
     "get_profile": "providers",
     "list_profiles": "providers",
@@ -66,7 +67,7 @@ _HOMES: dict[str, str] = {
     "LoopbackServer": "loopback",
     "Agent": "agent",
     "AgentEvent": "agent",
-    "AgentLimits": "agent",
+    "AgentLimits": "values.agent_limits",
     "AgentResult": "agent",
     "ToolOutcome": "agent",
     "Tool": "agent.tools",
@@ -80,7 +81,6 @@ if TYPE_CHECKING:  # the same names for type checkers, which do not run __getatt
     from .agent import (
         Agent as Agent,
         AgentEvent as AgentEvent,
-        AgentLimits as AgentLimits,
         AgentResult as AgentResult,
         ToolOutcome as ToolOutcome,
     )
@@ -93,6 +93,7 @@ if TYPE_CHECKING:  # the same names for type checkers, which do not run __getatt
         LlmAdapter as LlmAdapter,
     )
     from .wire.assembler import MessageAssembler as MessageAssembler, assemble as assemble
+    from .values.agent_limits import AgentLimits as AgentLimits
     from .values.calls import CallConfig as CallConfig, LlmRequest as LlmRequest
     from .values.chunks import (
         BlockEnd as BlockEnd,
@@ -129,8 +130,8 @@ if TYPE_CHECKING:  # the same names for type checkers, which do not run __getatt
     from .wire.pipeline import parse_stream as parse_stream
     from .providers import (
         ModelInfo as ModelInfo,
+        OptionNote as OptionNote,
         ProviderProfile as ProviderProfile,
-        Quirk as Quirk,
         get_profile as get_profile,
         list_profiles as list_profiles,
     )
@@ -149,7 +150,14 @@ def __getattr__(name: str) -> object:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module("." + home, __name__), name)
+    try:
+        module = import_module("." + home, __name__)
+    except ModuleNotFoundError as error:
+        text = import_module(".values.rooms", __name__).left_out(name, error, __name__)
+        if not text:
+            raise
+        raise ImportError(text, name=error.name) from None
+    value = getattr(module, name)
     globals()[name] = value
     return value
 

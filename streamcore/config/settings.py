@@ -12,8 +12,8 @@ import re
 from dataclasses import fields
 from typing import Any, Callable, Dict, List, NamedTuple, Tuple
 
-from ..agent import AgentLimits
 from ..providers import ProviderProfile
+from ..values.agent_limits import AgentLimits
 from ..values.limits import Limits
 from ..values.retry import RetryPolicy
 from ..wire.dialects.options import DialectOptions

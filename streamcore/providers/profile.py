@@ -10,7 +10,7 @@ effort the provider has not. No environment is read: a profile only names variab
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import InitVar, dataclass, field, replace
 from typing import Any, Mapping, Optional, Tuple
 
 from ..values.errors import LlmError
@@ -30,14 +30,14 @@ from .checks import (
     check_strings,
     check_tokens,
 )
-from .facts import ModelInfo, Quirk
+from .facts import ModelInfo, OptionNote
 
 _NOT_AN_EFFORT = ("model", "messages", "stream", "n")  # body fields no effort may set
 
 
 @dataclass(frozen=True)
 class ProviderProfile:
-    """One provider: where it is, how it is asked, and how it bends the format.
+    """One provider: where it is, how it is asked, and which options its format needs.
 
     Args:
         name: the route, printable and without blanks.
@@ -47,7 +47,7 @@ class ProviderProfile:
         key_required: whether a call without a key is refused.
         key_header, key_prefix: the header the key travels in, and what stands before it.
         dialect: the wire dialect.
-        options: the bends of the dialect.
+        options: the options of the dialect.
         limits: clocks and sizes, weaker than the client's and the call's.
         models: the models something is known about; others pass through.
         efforts: reasoning effort → the body fields it becomes. None: every word
@@ -61,7 +61,8 @@ class ProviderProfile:
         base_path: stands in where a base URL names only a host; None: the path
             of ``base_url``.
         retry: the retry policy of a client that gives none; None makes one request.
-        quirks: what is odd, one line each.
+        notes: why an option is set, or an answer read as it is, one line each.
+        quirks: the old name of ``notes``; refused.
     Raises:
         TypeError, ValueError: for values that cannot be; the rule is design.md §7 and §8.
     """
@@ -87,9 +88,12 @@ class ProviderProfile:
     path: str = "/chat/completions"
     base_path: Optional[str] = None
     retry: Optional[RetryPolicy] = None
-    quirks: Tuple[Quirk, ...] = ()
+    notes: Tuple[OptionNote, ...] = ()
+    quirks: InitVar[None] = None
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, quirks: None) -> None:
+        if quirks is not None:
+            raise TypeError("quirks is now named notes: give a tuple of OptionNote")
         check_match("name", self.name, NAME)
         check_match("dialect", self.dialect, NAME)
         if not isinstance(self.options, DialectOptions):
@@ -266,7 +270,7 @@ class ProviderProfile:
                 raise ValueError(f"default_effort {self.default_effort!r} is not among efforts")
 
     def _freeze_lists(self) -> None:
-        for name, kind in (("models", ModelInfo), ("quirks", Quirk)):
+        for name, kind in (("models", ModelInfo), ("notes", OptionNote)):
             given = getattr(self, name)
             if not isinstance(given, (tuple, list)) or not all(isinstance(x, kind) for x in given):
                 raise TypeError(f"{name} are a tuple of {kind.__name__}")

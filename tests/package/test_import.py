@@ -7,14 +7,14 @@ thread; the parsing half without ``requests``; and the list of public names.
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, List
+from typing import List
 
 import pytest
+from fresh_support import fresh
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -23,7 +23,7 @@ PUBLIC: List[str] = [
     "BlockStart", "CallConfig", "Client", "Config", "DialectOptions", "Failure", "Finish",
     "FinishReason", "HttpAdapter", "HttpSettings", "ImageBlock", "Limits", "LlmAdapter",
     "LlmError", "LlmRequest", "LlmRuntime", "LoopbackServer", "Message", "MessageAssembler",
-    "ModelInfo", "Partial", "PreparedCall", "ProviderProfile", "Quirk", "ReasoningBlock",
+    "ModelInfo", "OptionNote", "Partial", "PreparedCall", "ProviderProfile", "ReasoningBlock",
     "ReasoningDelta", "RetryPolicy", "RetryRecord", "Session", "SseEvent", "SseParser", "Stream",
     "StreamChunk", "TextBlock", "TextDelta", "TokenUsage", "Tool", "ToolCall", "ToolCallAssembler",
     "ToolCallDelta", "ToolError", "ToolOutcome", "ToolRegistry", "ToolResult", "Transport",
@@ -58,19 +58,6 @@ class Block:
             raise ImportError(name + " is blocked")
 sys.meta_path.insert(0, Block())
 """
-
-
-def fresh(code: str, *flags: str, **variables: str) -> Any:
-    """Run ``code`` in a fresh interpreter on this checkout; return the JSON it prints."""
-    head = f"import sys; sys.path.insert(0, {str(ROOT)!r})\n"
-    done = subprocess.run(
-        [sys.executable, "-I", "-X", "utf8", *flags, "-c", head + code],
-        env=variables, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        timeout=120, universal_newlines=True,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
-    return json.loads(done.stdout)
 
 
 def test_import_pulls_in_no_third_party_module() -> None:
