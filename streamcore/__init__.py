@@ -45,16 +45,30 @@ _HOMES: dict[str, str] = {
     }.items() for name in names.split()
 }
 
-if TYPE_CHECKING:  # the same names for type checkers, which do not run __getattr__
-    from .agent import (
+# The same names for type checkers, which do not run __getattr__. A room that a copy leaves out is
+# no error of the host that carries the copy: its names are of any type there.
+if TYPE_CHECKING:
+    from .agent import (  # type: ignore[import-not-found,unused-ignore]
         Agent as Agent,
         AgentEvent as AgentEvent,
         AgentResult as AgentResult,
         ToolOutcome as ToolOutcome,
     )
-    from .config import Config as Config
-    from .agent.tools import Tool as Tool, ToolError as ToolError, ToolRegistry as ToolRegistry
-    from .agent.tools import tool as tool
+    from .agent.tools import (  # type: ignore[import-not-found,unused-ignore]
+        Tool as Tool,
+        ToolError as ToolError,
+        ToolRegistry as ToolRegistry,
+        tool as tool,
+    )
+    from .config import (  # type: ignore[import-not-found,unused-ignore]
+        Config as Config,
+    )
+    from .loopback import (  # type: ignore[import-not-found,unused-ignore]
+        LoopbackServer as LoopbackServer,
+    )
+    from .session import (  # type: ignore[import-not-found,unused-ignore]
+        Session as Session,
+    )
     from .runtime import (
         HttpAdapter as HttpAdapter,
         HttpSettings as HttpSettings,
@@ -85,7 +99,6 @@ if TYPE_CHECKING:  # the same names for type checkers, which do not run __getatt
     )
     from .values.grammar import check_grammar as check_grammar
     from .values.limits import Limits as Limits
-    from .loopback import LoopbackServer as LoopbackServer
     from .values.messages import (
         AssistantMessage as AssistantMessage,
         ImageBlock as ImageBlock,
@@ -105,7 +118,6 @@ if TYPE_CHECKING:  # the same names for type checkers, which do not run __getatt
     )
     from .values.retry import RetryPolicy as RetryPolicy, RetryRecord as RetryRecord
     from .runtime import LlmRuntime as LlmRuntime, PreparedCall as PreparedCall
-    from .session import Session as Session
     from .wire.sse import SseEvent as SseEvent, SseParser as SseParser
     from .wire.toolcalls import ToolCallAssembler as ToolCallAssembler
     from .transport import Transport as Transport
