@@ -441,8 +441,7 @@ def stages_of(
     url: str, frames: Sequence[bytes], stack: contextlib.ExitStack
 ) -> Iterator[Tuple[str, Callable[[], Any]]]:
     """The stages a body goes through, each as something to run, alone where that can be."""
-    from streamcore import Client, MessageAssembler, SseParser, parse_stream
-    from streamcore.wire.dialects import make_decoder
+    from streamcore import Client, MessageAssembler, SseParser, find_dialect, parse_stream
     from streamcore.values.limits import resolve_limits
     from streamcore.transport import Transport
 
@@ -465,8 +464,10 @@ def stages_of(
         json.loads, [item[6:-2] for item in frames[:-1]])
     yield "transport: bytes off the socket, framing undone", received
     yield "SseParser: bytes to events", lambda: each(SseParser().feed, frames)
+    chat = find_dialect("chat-completions")
+    options = chat.options().resolved()
     yield "decoder: events to chunks", lambda: each(
-        make_decoder("chat-completions", limits=limits).push, events)
+        chat.make_decoder(options, limits, {}, None).push, events)
     yield "parse_stream: both, with limits and the end", lambda: collections.deque(
         parse_stream(frames), maxlen=0)
     yield "MessageAssembler: chunks to a message", lambda: each(MessageAssembler().push, chunks)

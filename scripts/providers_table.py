@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Write the README's table of providers and their bends, from the profiles.
+"""Write the README's table of providers and their options, from the profiles.
 
     python3 scripts/providers_table.py             rewrites it in README.md
     python3 scripts/providers_table.py --check     exits 1 where it differs, writes nothing
@@ -21,21 +21,21 @@ BEGIN, END = "<!-- providers:begin -->", "<!-- providers:end -->"
 
 sys.path.insert(0, str(ROOT))
 
-from streamcore.providers import ProviderProfile, Quirk, list_profiles  # noqa: E402
+from streamcore.providers import OptionNote, ProviderProfile, list_profiles  # noqa: E402
 from streamcore.values.limits import NotGiven, resolve_limits  # noqa: E402
 
 
 def render() -> str:
-    """Return both tables as Markdown: the providers, then their bends."""
+    """Return both tables as Markdown: the providers, then their options."""
     lines = [
         "| provider | base URL | key | reasoning efforts | images | clocks |",
         "|---|---|---|---|---|---|",
     ]
     profiles = list_profiles()
     lines += [_provider_row(profile) for profile in profiles]
-    lines += ["", "| provider | bend | why | source |", "|---|---|---|---|"]
+    lines += ["", "| provider | option | why | source |", "|---|---|---|---|"]
     for profile in profiles:
-        lines += [_quirk_row(profile.name, quirk) for quirk in profile.quirks]
+        lines += [_note_row(profile.name, note) for note in profile.notes]
     return "\n".join(lines) + "\n"
 
 
@@ -56,8 +56,8 @@ def _provider_row(profile: ProviderProfile) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _quirk_row(name: str, quirk: Quirk) -> str:
-    cells = (f"`{name}`", *(_cell(t) for t in (quirk.text, quirk.reason, quirk.source)))
+def _note_row(name: str, note: OptionNote) -> str:
+    cells = (f"`{name}`", *(_cell(t) for t in (note.text, note.reason, note.source)))
     return f"| {' | '.join(cells)} |"
 
 

@@ -2,7 +2,8 @@
 """streamcore: a language model's streaming answer as one trusted message.
 
 Public names are listed here and loaded when first used, so that importing the
-package costs next to nothing and works where ``requests`` is not installed.
+package costs next to nothing and works where ``requests`` is not installed. A name whose
+room a copy leaves out raises an ``ImportError`` that says how to get the room.
 """
 
 from __future__ import annotations
@@ -14,85 +15,67 @@ TYPE_CHECKING = False  # type checkers take it for true; typing itself would cos
 __version__ = "0.2.0"
 
 _HOMES: dict[str, str] = {
-    "Client": "client",
-    "Stream": "client",
-    "LlmError": "values.errors",
-    "Failure": "values.errors",
-    "Partial": "values.errors",
-    "error_chain": "values.errors",
-    "Limits": "values.limits",
-    "TokenUsage": "values.usage",
-    "Message": "values.messages",
-    "AssistantMessage": "values.messages",
-    "TextBlock": "values.messages",
-    "ReasoningBlock": "values.messages",
-    "ToolCall": "values.messages",
-    "ToolResult": "values.messages",
-    "ImageBlock": "values.messages",
-    "StreamChunk": "values.chunks",
-    "BlockStart": "values.chunks",
-    "TextDelta": "values.chunks",
-    "ReasoningDelta": "values.chunks",
-    "ToolCallDelta": "values.chunks",
-    "BlockEnd": "values.chunks",
-    "UsageChunk": "values.chunks",
-    "Finish": "values.chunks",
-    "FinishReason": "values.chunks",
-    "chunk_from_dict": "values.chunks",
-    "SseParser": "wire.sse",
-    "SseEvent": "wire.sse",
-    "ToolCallAssembler": "wire.toolcalls",
-    "MessageAssembler": "wire.assembler",
-    "assemble": "wire.assembler",
-    "check_grammar": "values.grammar",
-    "parse_stream": "wire.pipeline",
-    "CallConfig": "values.calls",
-    "LlmRequest": "values.calls",
-    "RetryPolicy": "values.retry",
-    "RetryRecord": "values.retry",
-    "Session": "session",
-    "ProviderProfile": "providers",
-    "ModelInfo": "providers",
-    "Quirk": "providers",
-    "DialectOptions": "wire.dialects.options",
-    "get_profile": "providers",
-    "list_profiles": "providers",
-    "HttpAdapter": "runtime",
-    "HttpSettings": "runtime",
-    "LlmAdapter": "runtime",
-    "LlmRuntime": "runtime",
-    "PreparedCall": "runtime",
-    "Transport": "transport",
-    "LoopbackServer": "loopback",
-    "Agent": "agent",
-    "AgentEvent": "agent",
-    "AgentLimits": "agent",
-    "AgentResult": "agent",
-    "ToolOutcome": "agent",
-    "Tool": "agent.tools",
-    "ToolError": "agent.tools",
-    "ToolRegistry": "agent.tools",
-    "tool": "agent.tools",
-    "Config": "config",
+    name: home for home, names in {
+        "client": "Client Stream",
+        "values.errors": "LlmError Failure Partial error_chain",
+        "values.limits": "Limits",
+        "values.usage": "TokenUsage",
+        "values.messages":
+            "Message AssistantMessage TextBlock ReasoningBlock ToolCall ToolResult ImageBlock",
+        "values.chunks":
+            "StreamChunk BlockStart TextDelta ReasoningDelta ToolCallDelta BlockEnd UsageChunk "
+            "Finish FinishReason chunk_from_dict",
+        "wire.sse": "SseParser SseEvent",
+        "wire.toolcalls": "ToolCallAssembler",
+        "wire.assembler": "MessageAssembler assemble",
+        "values.grammar": "check_grammar",
+        "wire.pipeline": "parse_stream",
+        "values.calls": "CallConfig LlmRequest",
+        "values.retry": "RetryPolicy RetryRecord",
+        "session": "Session",
+        "providers": "ProviderProfile ModelInfo OptionNote get_profile list_profiles",
+        "wire.dialects.options": "DialectOptions",
+        "runtime": "HttpAdapter HttpSettings LlmAdapter LlmRuntime PreparedCall",
+        "transport": "Transport",
+        "loopback": "LoopbackServer",
+        "agent": "Agent AgentEvent AgentResult ToolOutcome",
+        "values.agent_limits": "AgentLimits",
+        "agent.tools": "Tool ToolError ToolRegistry tool",
+        "config": "Config",
+    }.items() for name in names.split()
 }
 
-if TYPE_CHECKING:  # the same names for type checkers, which do not run __getattr__
-    from .agent import (
+# The same names for type checkers, which do not run __getattr__. A room that a copy leaves out is
+# no error of the host that carries the copy: its names are of any type there.
+if TYPE_CHECKING:
+    from .agent import (  # type: ignore[import-not-found,unused-ignore]
         Agent as Agent,
         AgentEvent as AgentEvent,
-        AgentLimits as AgentLimits,
         AgentResult as AgentResult,
         ToolOutcome as ToolOutcome,
     )
-    from .config import Config as Config
-    from .agent.tools import Tool as Tool, ToolError as ToolError, ToolRegistry as ToolRegistry
-    from .agent.tools import tool as tool
+    from .agent.tools import (  # type: ignore[import-not-found,unused-ignore]
+        Tool as Tool,
+        ToolError as ToolError,
+        ToolRegistry as ToolRegistry,
+        tool as tool,
+    )
+    from .config import (  # type: ignore[import-not-found,unused-ignore]
+        Config as Config,
+    )
+    from .loopback import (  # type: ignore[import-not-found,unused-ignore]
+        LoopbackServer as LoopbackServer,
+    )
+    from .session import (  # type: ignore[import-not-found,unused-ignore]
+        Session as Session,
+    )
     from .runtime import (
         HttpAdapter as HttpAdapter,
         HttpSettings as HttpSettings,
         LlmAdapter as LlmAdapter,
     )
     from .wire.assembler import MessageAssembler as MessageAssembler, assemble as assemble
+    from .values.agent_limits import AgentLimits as AgentLimits
     from .values.calls import CallConfig as CallConfig, LlmRequest as LlmRequest
     from .values.chunks import (
         BlockEnd as BlockEnd,
@@ -107,7 +90,15 @@ if TYPE_CHECKING:  # the same names for type checkers, which do not run __getatt
         chunk_from_dict as chunk_from_dict,
     )
     from .client import Client as Client, Stream as Stream
-    from .wire.dialects.options import DialectOptions as DialectOptions
+    from .wire.dialects import (
+        Dialect as Dialect,
+        DialectOptions as DialectOptions,
+        find_dialect as find_dialect,
+        register_dialect as register_dialect,
+    )
+    from .wire.dialects.chat_completions import (
+        ChatCompletionsOptions as ChatCompletionsOptions,
+    )
     from .values.errors import (
         Failure as Failure,
         LlmError as LlmError,
@@ -116,7 +107,6 @@ if TYPE_CHECKING:  # the same names for type checkers, which do not run __getatt
     )
     from .values.grammar import check_grammar as check_grammar
     from .values.limits import Limits as Limits
-    from .loopback import LoopbackServer as LoopbackServer
     from .values.messages import (
         AssistantMessage as AssistantMessage,
         ImageBlock as ImageBlock,
@@ -129,14 +119,13 @@ if TYPE_CHECKING:  # the same names for type checkers, which do not run __getatt
     from .wire.pipeline import parse_stream as parse_stream
     from .providers import (
         ModelInfo as ModelInfo,
+        OptionNote as OptionNote,
         ProviderProfile as ProviderProfile,
-        Quirk as Quirk,
         get_profile as get_profile,
         list_profiles as list_profiles,
     )
     from .values.retry import RetryPolicy as RetryPolicy, RetryRecord as RetryRecord
     from .runtime import LlmRuntime as LlmRuntime, PreparedCall as PreparedCall
-    from .session import Session as Session
     from .wire.sse import SseEvent as SseEvent, SseParser as SseParser
     from .wire.toolcalls import ToolCallAssembler as ToolCallAssembler
     from .transport import Transport as Transport
@@ -149,7 +138,14 @@ def __getattr__(name: str) -> object:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module("." + home, __name__), name)
+    try:
+        module = import_module("." + home, __name__)
+    except ModuleNotFoundError as error:
+        text = import_module(".values.rooms", __name__).left_out(name, error, __name__)
+        if not text:
+            raise
+        raise ImportError(text, name=error.name) from None
+    value = getattr(module, name)
     globals()[name] = value
     return value
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import sys
 
+from .values.rooms import left_out
+
 
 def run() -> int:
     """Run the command line and return its exit code."""
@@ -16,6 +18,12 @@ def run() -> int:
         from .cli import main
 
         return main()
+    except ModuleNotFoundError as error:
+        text = left_out("The command line", error, __package__ or "")
+        if not text:
+            raise
+        sys.stderr.write(text + "\n")
+        return 2  # as ``exits.USAGE``, which is not there
     except KeyboardInterrupt:
         sys.stderr.write("interrupted\n")
         return 130  # as ``exits.INTERRUPTED``, which may not be loaded yet

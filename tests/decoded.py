@@ -14,11 +14,10 @@ from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Tuple
 from streamcore.values.chunks import StreamChunk
 from streamcore.values.errors import LlmError, Partial
 from streamcore.values.limits import resolve_limits
-from streamcore.wire.dialects import make_decoder
-from streamcore.wire.dialects.options import DialectOptions
+from streamcore.wire.dialects.chat_completions import ChatCompletionsOptions
 from streamcore.wire.sse import SseEnd, SseEvent
 
-from support import Told, event_facts, read_events, tell_by
+from support import Told, event_facts, read_events, tell_by, make_decoder
 
 _DEFAULTS = resolve_limits(None)
 
@@ -39,7 +38,7 @@ class Decoded:
     def __init__(
         self, body: bytes, *, done_marker: str = "required", think_tags: bool = False
     ) -> None:
-        self._options = DialectOptions(done_marker=done_marker, think_tags=think_tags)
+        self._options = ChatCompletionsOptions(done_marker=done_marker, think_tags=think_tags)
         self.answers: List[Answer] = []
         self._ended: Any = None  # the decoder of the last end that was refused
         self._ended_at = -1  # the events it has heard
@@ -59,7 +58,7 @@ class Decoded:
 
     def decoder_after(self, count: int) -> Any:
         """Return a decoder that has heard the first ``count`` events."""
-        decoder = make_decoder("chat-completions", self._options, _DEFAULTS, {})
+        decoder = make_decoder(self._options, _DEFAULTS, {})
         for answer in self.answers[:count]:
             decoder.push(answer.event)
         return decoder

@@ -15,16 +15,19 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
 
+from streamcore.values.calls import LlmRequest
 from streamcore.values.chunks import (
     BlockStart, ReasoningDelta, StreamChunk, TextDelta, ToolCallDelta,
 )
 from streamcore.values.errors import Failure, LlmError, Partial
 from streamcore.values.grammar import ChunkGrammar
-from streamcore.values.limits import Limits, resolve_limits
+from streamcore.values.limits import Limits, ResolvedLimits, resolve_limits
 from streamcore.values.messages import AssistantMessage
 from streamcore.wire.assembler import MessageAssembler
-from streamcore.wire.dialects import make_decoder
-from streamcore.wire.dialects.options import DialectOptions
+from streamcore.wire.dialects import find_dialect
+from streamcore.wire.dialects.chat_completions import ChatCompletionsOptions
+from streamcore.wire.dialects.chat_completions.request import build_body as request_body
+from streamcore.wire.json_body import encode_body
 from streamcore.wire.pipeline import iter_chunks
 from streamcore.wire.sse import SseEnd, SseEvent, SseParser
 
@@ -38,6 +41,31 @@ DONE = b"data: [DONE]\n\n"
 
 _DEFAULTS = resolve_limits(None)
 _DELTAS = (TextDelta, ReasoningDelta, ToolCallDelta)
+
+
+CHAT = find_dialect("chat-completions")
+
+
+def make_decoder(
+    options: ChatCompletionsOptions = ChatCompletionsOptions(),
+    limits: Optional[ResolvedLimits] = None,
+    diagnostics: Optional[Dict[str, int]] = None,
+    json_loads: Any = None,
+) -> Any:
+    """Make the decoder of one answer in chat completions."""
+    counters = {} if diagnostics is None else diagnostics
+    return CHAT.make_decoder(options.resolved(), limits or _DEFAULTS, counters, json_loads)
+
+
+def build_body(
+    request: LlmRequest, options: ChatCompletionsOptions = ChatCompletionsOptions()
+) -> Dict[str, Any]:
+    """Return the body of a request in chat completions, refused where it cannot be sent."""
+    effort = request.config.reasoning_effort
+    fields = {} if effort is None else CHAT.effort_fields(effort)
+    body = request_body(request, options.resolved(), fields)
+    encode_body(body)
+    return body
 
 
 def J(payload: Any) -> bytes:
@@ -117,16 +145,16 @@ def run(
     Every chunk is checked against the grammar; anything raised but ``LlmError`` goes through.
     """
     pieces = [body] if isinstance(body, bytes) else body
-    options = DialectOptions(
+    options = ChatCompletionsOptions(
         done_marker=done_marker, think_tags=think_tags, context_window=context_window
     )
     diagnostics: Dict[str, int] = {}
     resolved = _DEFAULTS if limits is None else resolve_limits(limits)
-    decoder = make_decoder("chat-completions", options, resolved, diagnostics)
+    decoder = make_decoder(options, resolved, diagnostics)
     grammar, assembler = ChunkGrammar(), MessageAssembler()
     chunks: List[StreamChunk] = []
     try:
-        for chunk in iter_chunks(pieces, decoder, resolved):
+        for chunk in iter_chunks(pieces, CHAT, decoder, resolved):
             grammar.push(chunk)
             assembler.push(chunk)
             chunks.append(chunk)
@@ -162,15 +190,15 @@ def tell(
     Cheaper by a third. What ``run`` has checked for the whole body holds for every cut of it
     that tells the same chunks.
     """
-    options = DialectOptions(done_marker=done_marker, think_tags=think_tags)
-    return tell_by(make_decoder("chat-completions", options, _DEFAULTS, {}), pieces)
+    options = ChatCompletionsOptions(done_marker=done_marker, think_tags=think_tags)
+    return tell_by(make_decoder(options, _DEFAULTS, {}), pieces)
 
 
 def tell_by(decoder: Any, pieces: Iterable[bytes]) -> Told:
     """The same with a decoder already made."""
     chunks: List[StreamChunk] = []
     try:
-        for chunk in iter_chunks(pieces, decoder, _DEFAULTS):
+        for chunk in iter_chunks(pieces, CHAT, decoder, _DEFAULTS):
             chunks.append(chunk)
     except LlmError as error:
         return Told(chunks, decoder.diagnostics, error.failure, error.partial)

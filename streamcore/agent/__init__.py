@@ -8,7 +8,7 @@ tool in a process of its own. ``result``: what a turn came to, and what it tells
 
 from __future__ import annotations
 
-from .gates import AgentLimits
+from ..values.agent_limits import AgentLimits
 from .loop import Agent
 from .result import REASONS, TURN_ENDS, AgentEvent, AgentResult, ToolOutcome
 

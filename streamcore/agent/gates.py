@@ -9,50 +9,17 @@ more does not; and a step is judged as a whole, before any of its tools runs.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, fields
 from typing import Optional, Sequence, Set, Tuple
 
+from ..values.agent_limits import AgentLimits
 from ..values.errors import Failure
 from ..values.messages import ToolCall
-from ..values.numbers import check_whole
 from .result import Stop
-from .tools.output import MIN_OUTPUT_BYTES
 
 LIMIT_CODE = "AGENT_LIMIT"
 """Code of the failure of a gate."""
 TOOL_CODE = "TOOL_FAILED"
 """Code of the failure of a tool."""
-
-_LEAST = {"max_output_bytes": MIN_OUTPUT_BYTES, "max_repeats": 2}
-
-
-@dataclass(frozen=True)
-class AgentLimits:
-    """The caps of one run of an agent (design.md §7); whole numbers of 1 or more.
-
-    Args:
-        max_calls_per_step: tool calls in one answer.
-        max_calls: tool calls in one run.
-        max_steps: answers in one run; the last one's tool calls are not run, since
-            nobody would read their results.
-        max_output_bytes: UTF-8 bytes of one tool result; 256 or more.
-        max_context_bytes: UTF-8 bytes of the JSON of messages and tools in one request,
-            measured in the same form whichever provider gets it.
-        max_repeats: at which repetition in a row the same call is a loop; 2 or more.
-    Raises:
-        TypeError, ValueError: for what is no such number.
-    """
-
-    max_calls_per_step: int = 8
-    max_calls: int = 50
-    max_steps: int = 20
-    max_output_bytes: int = 16 * 1024
-    max_context_bytes: int = 200 * 1024
-    max_repeats: int = 3
-
-    def __post_init__(self) -> None:
-        for item in fields(self):
-            check_whole(item.name, getattr(self, item.name), _LEAST.get(item.name, 1))
 
 
 class Gates:

@@ -18,13 +18,13 @@ from typing import Any, Callable, Generator, Iterable, Mapping, Optional, Sequen
 from ..runtime import LlmRuntime, RunningCall
 from ..session import Session
 from ..session.records import check_said
+from ..values.agent_limits import AgentLimits
 from ..values.calls import CallConfig
 from ..values.chunks import StreamChunk
 from ..values.given import read_tools
 from ..values.limits import Limits
 from ..values.messages import Message, TextBlock, ToolCall
 from .dispatch import Dispatcher
-from .gates import AgentLimits
 from .result import AgentEvent, AgentResult
 from .tools import ToolRegistry
 from .turn import Model, Start, Trim, Turn

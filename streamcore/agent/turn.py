@@ -16,6 +16,7 @@ from typing import (
 
 from ..runtime import Recorder, RunningCall
 from ..session import Session
+from ..values.agent_limits import AgentLimits
 from ..values.calls import CallConfig, CallContext, LlmRequest
 from ..values.chunks import Finish
 from ..values.errors import Failure, LlmError, aborted_error
@@ -26,7 +27,7 @@ from ..values.messages import AssistantMessage, Message, ToolCall
 from ..values.usage import TokenUsage
 from ..wire.history import context_bytes
 from .dispatch import CANCELLED, INTERRUPTED, NOT_EXECUTED, Dispatcher, Ready
-from .gates import TOOL_CODE, AgentLimits, Gates
+from .gates import TOOL_CODE, Gates
 from .result import AgentEvent, AgentResult, Stop, ToolOutcome
 
 Trim = Callable[[Tuple[Message, ...]], Sequence[Any]]

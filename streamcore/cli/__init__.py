@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The command line: ``chat``, ``agent``, ``replay``, ``config``, ``providers``, ``demo``.
+"""The command line: ``chat``, ``agent``, ``replay``, ``config``, ``providers``, ``demo``,
+``vendor``.
 
 In: arguments and the three standard streams. Out: an answer's text on stdout, everything
 else on stderr, and an exit code: 0 for a proven, whole message, 1 for an answer that failed
@@ -16,10 +17,12 @@ import sys
 import threading
 import traceback
 from contextlib import contextmanager
-from typing import Any, Iterator, Mapping, Optional, Sequence, TextIO
+from importlib import import_module
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, TextIO, Tuple
 
 from .. import __version__
 from ..values.errors import error_chain
+from ..values.rooms import left_out
 from . import exits
 from .arguments import Parser
 from .terminal import Terminal
@@ -27,6 +30,8 @@ from .terminal import Terminal
 __all__ = ["main"]
 
 PROGRAM = "streamcore"
+COMMANDS = ("chat", "agent", "replay", "config", "providers", "demo", "vendor")
+"""The modules of the commands; one whose room a copy leaves out is not offered."""
 _PACKAGE = __name__.rpartition(".")[0]  # whatever name the package is carried under
 _STARTED = PROGRAM if _PACKAGE == PROGRAM else f"python -m {_PACKAGE}"  # as usage shows it
 
@@ -84,8 +89,9 @@ def main(
 
 def _run(argv: Sequence[str], terminal: Terminal) -> int:
     # Loaded inside of main's guard: a Ctrl-C while they load is as quiet as any other.
-    from . import agent, chat, config, demo, providers, replay
-
+    found, absent = _load()
+    if argv and argv[0] in absent:
+        raise exits.Usage(absent[argv[0]])
     parser = Parser(
         prog=_STARTED,
         description="A language model's streamed answer: one trusted message, or an error code.",
@@ -93,7 +99,7 @@ def _run(argv: Sequence[str], terminal: Terminal) -> int:
     )
     parser.add_version(f"{PROGRAM} {__version__}\n")
     commands = parser.add_commands()
-    for command in (chat, agent, replay, config, providers, demo):
+    for command in found:
         command.add_parser(commands)
     try:
         args = parser.parse(argv)
@@ -104,6 +110,19 @@ def _run(argv: Sequence[str], terminal: Terminal) -> int:
     with _traced(args.debug, terminal):
         code: int = args.run(args, terminal)
         return code
+
+
+def _load() -> Tuple[List[Any], Dict[str, str]]:
+    """Return the modules of the commands, and why each other command is not there."""
+    found, absent = [], {}
+    for name in COMMANDS:
+        try:
+            found.append(import_module("." + name, __name__))
+        except ModuleNotFoundError as error:
+            absent[name] = left_out(name, error, _PACKAGE)
+            if not absent[name]:
+                raise
+    return found, absent
 
 
 @contextmanager

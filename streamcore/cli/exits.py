@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """How a command ends: the exit codes, and the exceptions that lead to them.
 
-A command returns ``PROVEN`` or ``FAILED``; everything else is raised, so that every
-``with`` on the way closes its socket, and becomes a code in ``main``. Codes above 128 are
-what a shell shows for a program that the signal ended.
+A command returns ``PROVEN`` or ``FAILED``, and ``vendor`` also ``BEHIND``. Everything else is
+raised, so that every ``with`` on the way closes its socket, and becomes a code in ``main``.
+Codes above 128 are what a shell shows for a program that the signal ended.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 PROVEN = 0
 FAILED = 1
 USAGE = 2
+BEHIND = 3
 BUG = 70  # EX_SOFTWARE of sysexits.h
 UNWRITTEN = 74  # EX_IOERR
 INTERRUPTED = 130  # 128 + SIGINT
@@ -21,8 +22,10 @@ TABLE = f"""\
 exit codes:
   {PROVEN:<4} a proven, whole message; one cut at the output limit
        (max-tokens) is whole as far as it goes: stderr says so
-  {FAILED:<4} an answer failed: stderr has `CODE: message`
+  {FAILED:<4} an answer failed: stderr has `CODE: message`; or a copy
+       was changed by hand (vendor)
   {USAGE:<4} wrong arguments, or a file that cannot be read
+  {BEHIND:<4} a copy is behind this version (vendor --check)
   {BUG:<4} a bug in this program
   {UNWRITTEN:<4} the output could not be written
   {INTERRUPTED:<4} interrupted by Ctrl-C; the connection is closed

@@ -2,7 +2,7 @@
 """``providers``: the providers known by name.
 
 In: nothing, or names. Out, on stdout: one line for each; with names, all that is known about
-these: address, variables, limits, models, bends and their reasons; or JSON. Refused with
+these: address, variables, limits, models, options and their reasons; or JSON. Refused with
 ``Usage``: a name nobody has, with the names near it.
 """
 
@@ -78,8 +78,8 @@ def _details(profile: ProviderProfile) -> Iterator[Tuple[str, str]]:
     yield "done", f"{find_dialect(profile.dialect).end_marker} is {options.done_marker}"
     for model in profile.models:
         yield "model", _model(model)
-    for quirk in profile.quirks:
-        yield "bend", f"{quirk.text}: {quirk.reason} ({quirk.source})"
+    for note in profile.notes:
+        yield "option", f"{note.text}: {note.reason} ({note.source})"
 
 
 def _limits(profile: ProviderProfile) -> str:
@@ -111,5 +111,5 @@ def _as_dict(profile: ProviderProfile) -> Dict[str, Any]:
         "limits": _given_limits(profile.limits),
         "efforts": None if profile.efforts is None else thaw(profile.efforts),
         "models": [model.name for model in profile.models],
-        "quirks": [quirk.text for quirk in profile.quirks],
+        "notes": [note.text for note in profile.notes],
     }

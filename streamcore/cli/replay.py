@@ -47,7 +47,7 @@ def add_parser(commands: Any) -> None:
                       help="instead of the text: events, blocks, calls, usage, finish, "
                            "diagnostics, or the error with its place")
     parser.add_argument("--provider", metavar="NAME", default=DEFAULT_PROVIDER,
-                        help="whose answers they are: its bends of the format, its [DONE], its "
+                        help="whose answers they are: its options of the format, its [DONE], its "
                              "limits; a name the command providers lists, default %(default)s")
     parser.add_argument("--done-marker", choices=DONE_MARKERS,
                         help="optional: a finish word proves the end too, for providers that "

@@ -112,12 +112,11 @@ class Choice:
             raise refused(f"[{section}]: {error}") from error
 
     def options(self) -> Iterator[Tuple[str, Any, str]]:
-        """Yield the bends of the dialect: setting, value, origin."""
+        """Yield the options of the dialect: setting, value, origin."""
         profile = self.profile()
         section = provider_section(profile.name)
         given = dict(self._options(section))
-        for key in OPTION_KEYS:
-            value = getattr(profile.options, key)
+        for key, value in profile.options.resolved().given().items():
             origin = given[key].origin if key in given else f"{PROVIDER} {profile.name}"
             yield setting_name(section, key), value, origin
 

@@ -12,9 +12,9 @@ import os
 from dataclasses import replace
 from typing import Any, Dict, List, Mapping, Optional, Union
 
-from ..agent import AgentLimits
 from ..client import Client
 from ..providers import PROFILES, ProviderProfile
+from ..values.agent_limits import AgentLimits
 from ..values.limits import NOT_GIVEN, Limits, NotGiven
 from ..values.retry import RetryPolicy
 from .choice import Choice

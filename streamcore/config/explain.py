@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any, Iterator, NamedTuple, Optional
 
-from ..agent import AgentLimits
+from ..values.agent_limits import AgentLimits
 from ..values.limits import DEFAULT_LIMITS, NOT_GIVEN
 from ..values.redaction import MASK, is_secret_header, redact
 from ..values.retry import RetryPolicy

@@ -2,7 +2,7 @@
 """Which settings there are, how each is read and what it is checked by.
 
 In: nothing; this is the table. Out: ``SETTINGS`` by section and key. A setting that is a field
-of ``Limits``, ``RetryPolicy``, ``AgentLimits`` or ``DialectOptions`` is checked by making one
+of ``Limits``, ``RetryPolicy``, ``AgentLimits`` or a dialect's options is checked by making one
 with this field alone, so that a range is written down once. The meanings: design.md §7, §8.
 """
 
@@ -12,12 +12,12 @@ import re
 from dataclasses import fields
 from typing import Any, Callable, Dict, List, NamedTuple, Tuple
 
-from ..agent import AgentLimits
 from ..providers import ProviderProfile
+from ..values.agent_limits import AgentLimits
 from ..values.limits import Limits
 from ..values.numbers import check_whole
 from ..values.retry import RetryPolicy
-from ..wire.dialects.options import DialectOptions
+from ..wire.dialects import dialect_names, find_dialect
 from .values import (
     Read, read_clock, read_count, read_flag, read_headers, read_number, read_seconds, read_size,
     read_text, read_verify, read_words,
@@ -33,11 +33,6 @@ _ANY_PROFILE = ProviderProfile(name="any")
 _POLICY_KINDS: Dict[str, Read] = {
     "mode": read_text, "max_retries": read_count, "retryable_codes": read_words,
     "multiplier": read_number, "jitter": read_number,
-}
-_OPTION_KINDS: Dict[str, Read] = {
-    "stream_options": read_flag, "images": read_flag, "think_tags": read_flag,
-    "alternate": read_flag,
-    "context_window": read_count,
 }
 
 
@@ -98,7 +93,20 @@ def _limit_kind(name: str) -> Read:
 
 
 def _options() -> List[Setting]:
-    return _of_fields(PROVIDER, DialectOptions, lambda name: _OPTION_KINDS.get(name, read_text))
+    """Return the options of every dialect; one that several dialects have stands once."""
+    made: Dict[str, Setting] = {}
+    for dialect in map(find_dialect, dialect_names()):
+        defaults = dialect.options.DEFAULTS
+        kinds = {name: _option_kind(default) for name, default in defaults.items()}
+        for setting in _of_fields(PROVIDER, dialect.options, kinds.__getitem__):
+            made.setdefault(setting.key, setting)
+    return list(made.values())
+
+
+def _option_kind(default: Any) -> Read:
+    if isinstance(default, bool):
+        return read_flag
+    return read_text if isinstance(default, str) else read_count
 
 
 _ADDRESS_AND_KEY: Dict[str, Tuple[Read, Callable[[Any], Any]]] = {
@@ -130,5 +138,5 @@ SETTINGS: Dict[str, Dict[str, Setting]] = {
 }
 """Every setting by section and key, in the order ``explain`` tells them."""
 
-OPTION_KEYS: Tuple[str, ...] = tuple(field.name for field in fields(DialectOptions))
-"""The settings of a provider that bend the dialect."""
+OPTION_KEYS: Tuple[str, ...] = tuple(setting.key for setting in _options())
+"""The settings of a provider that are options of its dialect."""

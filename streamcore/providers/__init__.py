@@ -2,9 +2,9 @@
 """Providers: what is known about each, found by name.
 
 In: a name, a profile, or a caller's own profiles by name. Out: ``ProviderProfile``.
-Refused: a name nobody has, with the names near it. The data is in ``hosted`` and
-``local``; a profile is plain frozen data, so adding one touches nothing here: make a
-``ProviderProfile``, or change one with ``dataclasses.replace``, and hand it over.
+Refused: a name that is not known, with the names near it. The data stands in ``hosted`` and
+``local``, one module for each provider, and ``profiles`` finds it. A profile is plain frozen
+data: make a ``ProviderProfile``, or change one with ``dataclasses.replace``, and hand it over.
 """
 
 from __future__ import annotations
@@ -14,19 +14,13 @@ from types import MappingProxyType
 from typing import Mapping, Tuple, Union
 
 from ..values.showing import show
-from .facts import ModelInfo, Quirk
-from .hosted import HOSTED_PROFILES
-from .local import LOCAL_PROFILES
+from .facts import ModelInfo, OptionNote
 from .profile import ProviderProfile
+from .profiles import MODULES, PROFILES
 
 __all__ = [
-    "PROFILES", "ModelInfo", "ProviderProfile", "Quirk", "get_profile", "list_profiles",
+    "PROFILES", "ModelInfo", "OptionNote", "ProviderProfile", "get_profile", "list_profiles",
 ]
-
-PROFILES: Mapping[str, ProviderProfile] = MappingProxyType(
-    {profile.name: profile for profile in (*HOSTED_PROFILES, *LOCAL_PROFILES)}
-)
-"""Every profile of the package by its name, hosted providers first; read only."""
 
 _NO_EXTRA: Mapping[str, ProviderProfile] = MappingProxyType({})
 
@@ -40,7 +34,8 @@ def get_profile(
         name: a profile's name; a profile is returned as it is.
         extra: the caller's own profiles; they come before those of the package.
     Raises:
-        ValueError: for an unknown name, telling the names near it.
+        ValueError: for an unknown name, telling the names near it; for one that this copy
+            of the package leaves out, telling how to get it.
         TypeError: for what is neither a name nor a profile.
     """
     if isinstance(name, ProviderProfile):
@@ -51,6 +46,11 @@ def get_profile(
         return extra[name]
     if name in PROFILES:
         return PROFILES[name]
+    if name in MODULES:
+        raise ValueError(
+            f"this copy of streamcore leaves the provider {name} out; to add it, run "
+            f"python -m streamcore vendor DEST --providers {name}"
+        )
     known = [*extra, *PROFILES]
     near = get_close_matches(name.strip().lower(), known, n=3, cutoff=0.7)
     hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known)}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Single facts about a provider: a bend of the format, and a model.
+"""Single facts about a provider: a note on an option, and a model.
 
 In: plain values. Out: frozen ones, checked when made. Refused: what cannot be, as
 ``TypeError`` or ``ValueError``.
@@ -15,8 +15,8 @@ from .checks import check_string, check_strings, check_tokens
 
 
 @dataclass(frozen=True)
-class Quirk:
-    """One bend of a provider, one line each.
+class OptionNote:
+    """Why a profile sets an option, or reads an answer as it does; one line each.
 
     Args:
         text: what the provider does, or what is done because of it.
@@ -34,7 +34,7 @@ class Quirk:
         for name in ("text", "reason", "source"):
             value = check_string(name, getattr(self, name))
             if len(value.splitlines()) != 1 or value != value.strip():
-                raise ValueError(f"{name} of a quirk is one line: {value!r}")
+                raise ValueError(f"{name} of a note is one line: {value!r}")
 
 
 @dataclass(frozen=True)

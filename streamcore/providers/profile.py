@@ -10,7 +10,7 @@ effort the provider has not. No environment is read: a profile only names variab
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import InitVar, dataclass, field, replace
 from typing import Any, Mapping, Optional, Tuple
 
 from ..values.errors import LlmError
@@ -30,12 +30,12 @@ from .checks import (
     check_strings,
     check_tokens,
 )
-from .facts import ModelInfo, Quirk, unsupported_effort
+from .facts import ModelInfo, OptionNote, unsupported_effort
 
 
 @dataclass(frozen=True)
 class ProviderProfile:
-    """One provider: where it is, how it is asked, and how it bends the format.
+    """One provider: where it is, how it is asked, and which options its format needs.
 
     Args:
         name: the route, printable and without blanks.
@@ -62,7 +62,8 @@ class ProviderProfile:
         base_path: stands in where a base URL names only a host; None: the path
             of ``base_url``.
         retry: the retry policy of a client that gives none; None makes one request.
-        quirks: what is odd, one line each.
+        notes: why an option is set, or an answer read as it is, one line each.
+        quirks: the old name of ``notes``; refused.
     Raises:
         TypeError, ValueError: for values that cannot be; the rule is design.md §7 and §8.
     """
@@ -89,9 +90,12 @@ class ProviderProfile:
     path: str = None  # type: ignore[assignment]
     base_path: Optional[str] = None
     retry: Optional[RetryPolicy] = None
-    quirks: Tuple[Quirk, ...] = ()
+    notes: Tuple[OptionNote, ...] = ()
+    quirks: InitVar[None] = None
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, quirks: None) -> None:
+        if quirks is not None:
+            raise TypeError("quirks is now named notes: give a tuple of OptionNote")
         check_match("name", self.name, NAME)
         check_match("dialect", self.dialect, NAME)
         self._ask_dialect()
@@ -168,7 +172,7 @@ class ProviderProfile:
         Args:
             model: as ``model()`` returned it: its window and images count over ``options``.
         """
-        facts = {"context_window": model.context_window, "images": model.images}
+        facts: Any = {"context_window": model.context_window, "images": model.images}
         return replace(self.options, **facts).resolved()
 
     def locked_to(self, *efforts: str) -> ProviderProfile:
@@ -276,7 +280,7 @@ class ProviderProfile:
                 raise ValueError(f"default_effort {self.default_effort!r} is not among efforts")
 
     def _freeze_lists(self) -> None:
-        for name, kind in (("models", ModelInfo), ("quirks", Quirk)):
+        for name, kind in (("models", ModelInfo), ("notes", OptionNote)):
             given = getattr(self, name)
             if not isinstance(given, (tuple, list)) or not all(isinstance(x, kind) for x in given):
                 raise TypeError(f"{name} are a tuple of {kind.__name__}")

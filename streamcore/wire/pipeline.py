@@ -23,7 +23,7 @@ from ..values.strictjson import mend_text, read_value
 from .dialects import (
     Decoder, Dialect, DialectOptions, dialect_names, find_dialect, recognise,
 )
-from .sse import BOM, SseEnd, SseEvent, SseParser
+from .sse import BOM, SseEvent, SseParser
 
 _BLANKS = b" \t\r\n"
 _SHOWN = 200  # characters of a body that is no stream, for the message

@@ -562,12 +562,12 @@ def test_config_as_json(config_file: str) -> None:
 
 
 def test_providers_lists_all_and_tells_one() -> None:
-    """A line for each; with a name, its models and bends; as JSON for programs."""
+    """A line for each; with a name, its models and options; as JSON for programs."""
     listed = run("providers").out
     assert re.search(r"^openai +https://api.openai.com/v1 +OPENAI_API_KEY$", listed, re.M)
     assert re.search(r"^ollama .*no key needed \(OLLAMA_API_KEY\)$", listed, re.M)
     one = run("providers", "deepseek").out
-    assert "efforts    off, high, max" in one and "bend " in one and "idle_timeout 300" in one
+    assert "efforts    off, high, max" in one and "option " in one and "idle_timeout 300" in one
     rows = [json.loads(line) for line in run("providers", "--json").out.splitlines()]
     assert len(rows) == len(listed.splitlines())
     assert rows[0]["key_env"] == ["OPENAI_API_KEY"]

@@ -29,7 +29,7 @@ from streamcore.values.grammar import check_grammar
 from streamcore.values.limits import Limits
 from streamcore.values.retry import RetryPolicy
 from streamcore.values.usage import TokenUsage
-from streamcore.wire.dialects.options import DialectOptions
+from streamcore.wire.dialects.chat_completions import ChatCompletionsOptions
 
 ROOT = Path(__file__).resolve().parents[2]
 KEY = "sk-client-0123456789"
@@ -504,7 +504,7 @@ def test_retry_heals_with_new_settings(serve: Any, connect: Any) -> None:
         bad, retry=QUICK,
         on_retry=lambda record: client.adapter.configure(
             base_url=good.base_url, api_key="sk-second-123",
-            options=DialectOptions(max_tokens_field="max_completion_tokens"),
+            options=ChatCompletionsOptions(max_tokens_field="max_completion_tokens"),
         ),
     )
     assert client.complete("hi", max_tokens=7).text == "hello big world"

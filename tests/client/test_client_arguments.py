@@ -25,7 +25,7 @@ from streamcore.transport import Transport
 from streamcore.values.clock import WaitBudget
 from streamcore.values.errors import LlmError
 from streamcore.values.limits import Limits
-from streamcore.wire.dialects.options import DialectOptions
+from streamcore.wire.dialects.chat_completions import ChatCompletionsOptions
 
 from rawserver import CA, HEAD, LATE, SERVER_FILES, TLS, RawServer, limits, post, read_request
 
@@ -106,7 +106,7 @@ def test_reasoning_goes_back_with_a_tool_call_or_must_not() -> None:
             history = [{"role": "user", "content": "go"}, message,
                        {"role": "tool", "tool_call_id": "c1", "content": "done"}]
             assert client.complete(history, tools=[TOOL]).text == "hi"
-        never = DialectOptions(reasoning_passback="never")
+        never = ChatCompletionsOptions(reasoning_passback="never")
         with client_of(server.base_url, options=never) as client:
             error = failure_of(lambda: client.complete(history, tools=[TOOL]))
         assert error.failure.status == 400

@@ -191,3 +191,30 @@ def test_ci_script_is_well_formed_and_executable() -> None:
     """Bash reads it, and it can be started."""
     assert os.access(ROOT / ".ci" / "run", os.X_OK)
     assert run("bash", "-n", ".ci/run").returncode == 0
+
+
+def test_core_suite_deletes_the_optional_rooms(tmp_path: Path) -> None:
+    """The reduced checkout has the rooms that each copy needs, and loopback beside the tests."""
+    suite = load("core_suite")
+    suite.reduce(tmp_path)
+    rooms = {path.name for path in (tmp_path / "streamcore").iterdir() if path.is_dir()}
+    assert rooms == {"values", "wire", "transport", "providers", "runtime", "client"}
+    assert (tmp_path / "tests" / "kept" / "loopback" / "server.py").is_file()
+
+
+def test_core_suite_leaves_out_tests_that_import_a_deleted_room(tmp_path: Path) -> None:
+    """A public name, a module and a helper's import each count; loopback and the core do not."""
+    sources = {
+        "cli_helper.py": "from streamcore.cli import main",
+        "client/test_client.py": "from streamcore import Client, LoopbackServer",
+        "client/test_agent.py": "from streamcore import Agent",
+        "client/test_config.py": "def f():\n    import streamcore.config.ini",
+        "client/test_helped.py": "from cli_helper import main",
+    }
+    for name, source in sources.items():
+        path = tmp_path / "tests" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(source)
+    assert load("core_suite").left_out(tmp_path) == [
+        "tests/client/test_agent.py", "tests/client/test_config.py", "tests/client/test_helped.py",
+    ]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Profiles: what they publish, what they refuse, and what each of their bends changes.
+"""Profiles: what they publish, what they refuse, and what each of their notes changes.
 
-Every quirk in the package stands in ``BENDS`` with a check of what it changes, and every
-setting that differs from a well-behaved provider's is explained by a quirk there; two
+Every note in the package stands in ``NOTES`` with a check of what it changes, and every
+setting that differs from a well-behaved provider's is explained by a note there; two
 tests hold the tables complete.
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+import shutil
 from dataclasses import FrozenInstanceError, fields, replace
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -21,8 +22,8 @@ import pytest
 from streamcore.providers import (
     PROFILES,
     ModelInfo,
+    OptionNote,
     ProviderProfile,
-    Quirk,
     get_profile,
     list_profiles,
 )
@@ -31,11 +32,11 @@ from streamcore.values.errors import LlmError
 from streamcore.values.frozen import freeze, thaw
 from streamcore.values.limits import Limits, resolve_limits
 from streamcore.values.messages import Message, ReasoningBlock, ToolCall
-from streamcore.wire.dialects.chat_completions.request import build_body
-from streamcore.wire.dialects.options import DialectOptions
+from streamcore.wire.dialects.chat_completions import ChatCompletionsOptions
 from streamcore.wire.failures import failure_from_answer
-from support import DONE, D, F, J, call, run
+from fresh_support import fresh
 from scripts_support import load
+from support import DONE, D, F, J, call, run, build_body
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -49,7 +50,7 @@ EVERY = [pytest.param(profile, id=profile.name) for profile in list_profiles()]
 PLAIN = ProviderProfile("plain", "https://h/v1")
 
 
-# What each bend changes
+# What each note changes
 
 
 def body_of(profile: ProviderProfile, messages: Any = "hi", **config: Any) -> Dict[str, Any]:
@@ -327,7 +328,7 @@ GLM: List[Tuple[str, FrozenSet[str], Check]] = [
     ("the choice index may number the phases", NOTHING, reads_phases),
 ]
 
-BENDS: Dict[str, List[Tuple[str, FrozenSet[str], Check]]] = {
+NOTES: Dict[str, List[Tuple[str, FrozenSet[str], Check]]] = {
     "openai": [
         ("the output cap travels as", CAP, caps_output),
         ("reasoning is never sent back", BACK, keeps_reasoning),
@@ -461,35 +462,35 @@ BENDS: Dict[str, List[Tuple[str, FrozenSet[str], Check]]] = {
 
 @pytest.mark.parametrize("name, text, check", [
     pytest.param(name, text, check, id=f"{name}-{text}")
-    for name, bends in BENDS.items() for text, _, check in bends
+    for name, notes in NOTES.items() for text, _, check in notes
 ])
 def test_bend_changes_what_it_says(name: str, text: str, check: Check) -> None:
-    """Each quirk, and what it changes on the wire or in what is read."""
+    """Each note, and what it changes on the wire or in what is read."""
     check(get_profile(name))
 
 
 @pytest.mark.parametrize("profile", EVERY)
-def test_quirks_all_have_a_check(profile: ProviderProfile) -> None:
-    """No quirk without its test, in the profile's order."""
-    bends = BENDS.get(profile.name, [])
-    assert len(bends) == len(profile.quirks)
-    for quirk, (text, _, _) in zip(profile.quirks, bends):
-        assert quirk.text.startswith(text)
+def test_notes_all_have_a_check(profile: ProviderProfile) -> None:
+    """No note without its test, in the profile's order."""
+    notes = NOTES.get(profile.name, [])
+    assert len(notes) == len(profile.notes)
+    for note, (text, _, _) in zip(profile.notes, notes):
+        assert note.text.startswith(text)
 
 
 @pytest.mark.parametrize("profile", EVERY)
-def test_settings_off_the_defaults_all_have_a_quirk(profile: ProviderProfile) -> None:
-    """A setting that no quirk explains is not in the package."""
+def test_settings_off_the_defaults_all_have_a_note(profile: ProviderProfile) -> None:
+    """A setting that no note explains is not in the package."""
     bent = {
-        item.name for item in fields(DialectOptions)
-        if getattr(profile.options, item.name) != getattr(DialectOptions(), item.name)
+        item.name for item in fields(ChatCompletionsOptions)
+        if getattr(profile.options, item.name) != getattr(ChatCompletionsOptions(), item.name)
     }
     watched = (
         "key_header", "key_prefix", "efforts", "headers", "session_header", "user_header",
         "path", "base_path",
     )
     bent |= {name for name in watched if getattr(profile, name) != getattr(PLAIN, name)}
-    explained = {name for _, names, _ in BENDS.get(profile.name, []) for name in names}
+    explained = {name for _, names, _ in NOTES.get(profile.name, []) for name in names}
     assert bent == explained
 
 
@@ -752,7 +753,7 @@ MODEL = ModelInfo("m", efforts=("a",))
     (ValueError, {"session_header": "X-A", "user_header": "x-a"}),
     (TypeError, {"request_id_headers": "x-id"}), (ValueError, {"request_id_headers": ("a b",)}),
     (ValueError, {"path": "chat"}), (ValueError, {"path": "/a?b"}), (ValueError, {"path": "/"}),
-    (ValueError, {"base_path": "v1"}), (TypeError, {"quirks": ("x",)}),
+    (ValueError, {"base_path": "v1"}), (TypeError, {"notes": ("x",)}),
 ])
 def test_profile_that_cannot_be_is_refused(error: Any, values: Dict[str, Any]) -> None:
     """When it is made, so nobody downstream checks again."""
@@ -773,10 +774,10 @@ def test_model_that_cannot_be_is_refused(error: Any, values: Dict[str, Any]) -> 
 
 
 @pytest.mark.parametrize("lines", [("", "b", "c"), ("a\nb", "b", "c"), ("a", " b", "c")])
-def test_quirk_is_one_line_each(lines: Tuple[str, str, str]) -> None:
+def test_note_is_one_line_each(lines: Tuple[str, str, str]) -> None:
     """They become rows of a table."""
     with pytest.raises(ValueError):
-        Quirk(*lines)
+        OptionNote(*lines)
 
 
 def test_profile_does_not_share_what_it_was_made_of() -> None:
@@ -831,9 +832,9 @@ def test_get_profile_refuses_what_is_no_name(name: Any) -> None:
 
 SPELLED = {"zhipu": "zai", "dashscope": "alibaba", "azure": "azure-openai", "llama.cpp": "llamacpp"}
 RECORDED = [
-    pytest.param(profile, quirk.source[len("recorded: "):], id=f"{profile.name}-{quirk.text}")
-    for profile in list_profiles() for quirk in profile.quirks
-    if quirk.source.startswith("recorded: ")
+    pytest.param(profile, note.source[len("recorded: "):], id=f"{profile.name}-{note.text}")
+    for profile in list_profiles() for note in profile.notes
+    if note.source.startswith("recorded: ")
 ]
 
 
@@ -841,7 +842,7 @@ RECORDED = [
 def test_recorded_source_is_read_with_the_profile(
     profile: ProviderProfile, name: str, shared_dir: Path
 ) -> None:
-    """The stream a quirk names exists, is this provider's, and reads well with its options."""
+    """The stream a note names exists, is this provider's, and reads well with its options."""
     folder = "errors" if name.endswith(".json") else "streams"
     path = shared_dir / "captures" / folder / name
     assert path.is_file()
@@ -870,11 +871,11 @@ def test_readme_has_the_table_of_the_profiles(table: ModuleType) -> None:
     assert table.replaced(readme) == readme, "run scripts/providers_table.py"
 
 
-def test_table_has_a_row_for_each_profile_and_quirk(table: ModuleType) -> None:
+def test_table_has_a_row_for_each_profile_and_note(table: ModuleType) -> None:
     """Nothing is left out, and no cell breaks a row."""
     lines = table.render().splitlines()
     rows = [line for line in lines if line.startswith("| `")]
-    assert len(rows) == len(PROFILES) + sum(len(p.quirks) for p in list_profiles())
+    assert len(rows) == len(PROFILES) + sum(len(p.notes) for p in list_profiles())
     for line in lines:
         if line:
             assert line.replace("\\|", "").count("|") in (5, 7)
@@ -894,3 +895,36 @@ def test_table_check_tells_a_readme_that_differs(
     text = readme.read_text(encoding="utf-8")
     assert text.startswith("a\n") and text.endswith("b\n") and "`deepseek`" in text
     assert table.main(["--help"], readme) == 0 and table.main(["--odd"], readme) == 2
+
+
+def test_profile_is_loaded_when_it_is_asked_for() -> None:
+    """One provider's data is loaded by its name; the names are known without any."""
+    loaded = fresh(
+        "from streamcore.providers import PROFILES, get_profile\n"
+        "assert 'groq' in PROFILES and len(list(PROFILES)) > 20\n"
+        "get_profile('openai')\n"
+        "homes = [n for n in sys.modules if n.split('.')[2:3] in (['hosted'], ['local'])]\n"
+        "print(json.dumps(sorted(n for n in homes if n.count('.') == 3)))"
+    )
+    assert loaded == ["streamcore.providers.hosted.openai"]
+
+
+def test_provider_left_out_of_a_copy_says_how_to_get_it(tmp_path: Path) -> None:
+    """Where a profile's module is absent, the name is not listed, and asking for it says why."""
+    shutil.copytree(ROOT / "streamcore", tmp_path / "carried",
+                    ignore=shutil.ignore_patterns("__pycache__", "groq.py"))
+    listed, refused = fresh(
+        f"sys.path.insert(0, {str(tmp_path)!r})\n"
+        "from carried import get_profile, list_profiles\n"
+        "try: get_profile('groq')\n"
+        "except ValueError as error: refused = str(error)\n"
+        "print(json.dumps([[one.name for one in list_profiles()], refused]))"
+    )
+    assert "groq" not in listed and "openai" in listed
+    assert "leaves the provider groq out" in refused and "--providers groq" in refused
+
+
+def test_quirks_are_refused_with_their_new_name() -> None:
+    """The old argument fails with a sentence that names the new one."""
+    with pytest.raises(TypeError, match="quirks is now named notes"):
+        ProviderProfile(name="x", quirks=())  # type: ignore[arg-type]

@@ -25,7 +25,7 @@ from streamcore.values.calls import CallConfig, CallContext, LlmRequest
 from streamcore.values.chunks import Finish, StreamChunk, TextDelta
 from streamcore.values.errors import LlmError
 from streamcore.values.limits import Limits
-from streamcore.wire.dialects.options import DialectOptions
+from streamcore.wire.dialects.chat_completions import ChatCompletionsOptions
 
 KEY = "sk-adapter-0123456789"
 ECHO = [{"steps": [{"answer": {"text": "you said {last_user}"}}]}]
@@ -299,7 +299,7 @@ def test_base_url_from_the_environment(ask: Any, server: LoopbackServer) -> None
         ({"limits": None}, r"limits is a Limits\(\.\.\.\), not NoneType"),
         ({"headers": [("a", "b")]}, "headers is a mapping of header names to values, not list"),
         ({"options": {"images": False}},
-         r"options is a DialectOptions\(\.\.\.\) or None, not dict"),
+         r"options is a ChatCompletionsOptions\(\.\.\.\) or None, not dict"),
     ],
 )
 def test_settings_of_wrong_types_are_refused_when_made(settings: Any, words: str) -> None:
@@ -345,7 +345,7 @@ def test_snapshot_keeps_the_settings_of_its_moment(server: LoopbackServer, trans
         kept = adapter.snapshot()
         adapter.configure(
             base_url=other.base_url, api_key="new-key", headers={"X-G": "2"},
-            options=DialectOptions(max_tokens_field="max_completion_tokens"),
+            options=ChatCompletionsOptions(max_tokens_field="max_completion_tokens"),
         )
         request = LlmRequest.make("m", "hi", max_tokens=5)
         assert list(kept.stream(request)) and list(adapter.stream(replace(request)))
@@ -423,12 +423,12 @@ def test_describe_is_what_the_body_is_written_by(transport: Any) -> None:
 
 def test_options_of_the_settings_replace_the_profiles(ask: Any, server: LoopbackServer) -> None:
     """A deployment that bends the format otherwise is told so in one place."""
-    ask(options=DialectOptions(stream_options=False))
+    ask(options=ChatCompletionsOptions(stream_options=False))
     assert "stream_options" not in server.requests[-1].json()
-    profile = replace(PLAIN, options=DialectOptions(stream_options=False), context_window=100)
+    profile = replace(PLAIN, options=ChatCompletionsOptions(stream_options=False), context_window=100)
     ask(profile)
     assert "stream_options" not in server.requests[-1].json()
-    settings = HttpSettings(profile, options=DialectOptions())
+    settings = HttpSettings(profile, options=ChatCompletionsOptions())
     own = HttpAdapter(settings, None)  # type: ignore[arg-type]
     assert own.describe(CallConfig("m"))["options"]["context_window"] == 100
 

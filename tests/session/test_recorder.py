@@ -27,7 +27,7 @@ from streamcore.values.grammar import check_grammar
 from streamcore.values.limits import Limits
 from streamcore.values.messages import Message, TextBlock
 from streamcore.values.retry import RetryPolicy
-from streamcore.wire.dialects.chat_completions.request import check_history
+from streamcore.wire.history import check_history
 
 KEY = "sk-recording-0123456789"
 HELLO: Dict[str, Any] = {"steps": [{"answer": {"text": "hello big world", "usage": {

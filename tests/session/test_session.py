@@ -38,7 +38,9 @@ from streamcore.values.messages import (
 from streamcore.values.retry import RetryRecord
 from streamcore.values.usage import TokenUsage
 from streamcore.wire.assembler import assemble
-from streamcore.wire.dialects.chat_completions.request import build_body, check_history, encode_body
+from streamcore.wire.history import check_history
+from streamcore.wire.json_body import encode_body
+from support import build_body
 
 posix_only = pytest.mark.skipif(sys.platform == "win32", reason="the system has no such thing")
 ROOT = Path(__file__).resolve().parents[2]

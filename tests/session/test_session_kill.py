@@ -26,7 +26,7 @@ from streamcore.values.chunks import (
 from streamcore.values.errors import Failure
 from streamcore.values.messages import AssistantMessage, Message, TextBlock, ToolCall
 from streamcore.values.retry import RetryRecord
-from streamcore.wire.dialects.chat_completions.request import check_history
+from streamcore.wire.history import check_history
 
 ROOT = Path(__file__).resolve().parents[2]
 

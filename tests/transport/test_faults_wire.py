@@ -26,7 +26,7 @@ from streamcore.values.grammar import check_grammar
 from streamcore.values.limits import Limits
 from streamcore.values.retry import RetryPolicy, RetryRecord
 from streamcore.values.usage import TokenUsage
-from streamcore.wire.dialects.options import DialectOptions
+from streamcore.wire.dialects.chat_completions import ChatCompletionsOptions
 
 KEY = "sk-faults-0123456789"
 HI: Dict[str, Any] = {"steps": [{"answer": {"text": "hello big world"}}]}
@@ -458,7 +458,7 @@ def test_u10_stream_options_refused(serve: Any, connect: Any) -> None:
     with pytest.raises(LlmError, match="stream_options") as caught:
         connect(server).complete("hi")
     assert caught.value.code == "INVALID_REQUEST"
-    message = connect(server, options=DialectOptions(stream_options=False)).complete("hi")
+    message = connect(server, options=ChatCompletionsOptions(stream_options=False)).complete("hi")
     assert message.text == "hello big world" and message.usage is None
 
 
@@ -466,7 +466,7 @@ def test_u13_silent_overflow(ask: Any) -> None:
     """U13: an empty answer whose usage fills the window is an overflow, never success."""
     steps = [{"finish": "stop"}, {"usage": {"prompt_tokens": 100}}, {"done": True}]
     assert code(ask({"steps": steps})) == "EMPTY_RESPONSE"
-    options = DialectOptions(context_window=100)
+    options = ChatCompletionsOptions(context_window=100)
     assert code(ask({"steps": steps}, options=options)) == "CONTEXT_WINDOW_EXCEEDED"
 
 

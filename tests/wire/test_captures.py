@@ -20,12 +20,12 @@ from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tupl
 import pytest
 
 from streamcore.values.errors import LlmError
-from streamcore.wire.dialects import make_decoder
-from streamcore.wire.dialects.options import DialectOptions
+from streamcore.wire.dialects.chat_completions import ChatCompletionsOptions
 from streamcore.wire.sse import SseEvent, SseParser
 
 from decoded import Decoded
 from support import (
+    make_decoder,
     Outcome, Told, bytewise, capture_bytes, capture_rows, done_position, end_facts, event_end,
     event_facts, merge, random_cuts, read_events, run, sample, tell, two_ways,
 )
@@ -282,8 +282,8 @@ class Truncation:
     """One decoder that is told, position by position, that the body ended there."""
 
     def __init__(self, row: Dict[str, Any]) -> None:
-        options = DialectOptions(done_marker=row["done_marker"])
-        self._decoder = make_decoder("chat-completions", options)
+        options = ChatCompletionsOptions(done_marker=row["done_marker"])
+        self._decoder = make_decoder(options)
         self._pushed = 0
         self._failed = False  # the provider's own error: no later position gives a message
 

@@ -17,9 +17,6 @@ from typing import Any
 from ...values.messages.blocks import NO_OUTPUT
 from ...values.strictjson import mend_text
 
-MIN_OUTPUT_BYTES = 256
-"""The smallest cap: below it the mark alone would not fit."""
-
 
 def render_output(value: Any, max_bytes: int = 16 * 1024) -> str:
     """Return a tool's value as text.
@@ -27,7 +24,7 @@ def render_output(value: Any, max_bytes: int = 16 * 1024) -> str:
     Args:
         value: what the tool returned.
         max_bytes: cap of the text in UTF-8 bytes, its mark included;
-            ``MIN_OUTPUT_BYTES`` or more.
+            256 or more, as ``AgentLimits`` checks.
     """
     return cut_text(mend_text(_as_text(value)), max_bytes)
 

@@ -72,7 +72,11 @@ def register_dialect(dialect: Dialect) -> Callable[[], None]:
     if dialect.name in dialect_names():
         raise ValueError(f"there is a dialect {dialect.name!r} already")
     _registered[dialect.name] = dialect
-    return lambda: _registered.pop(dialect.name, None) and None
+
+    def remove() -> None:
+        _registered.pop(dialect.name, None)
+
+    return remove
 
 
 def recognise(payload: Mapping[str, Any]) -> Optional[str]:

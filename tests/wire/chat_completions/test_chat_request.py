@@ -29,15 +29,17 @@ from streamcore.values.messages import (
     ToolCall,
     ToolResult,
 )
-from streamcore.wire.dialects.chat_completions.request import build_body, check_history, encode_body
-from streamcore.wire.dialects.options import DialectOptions
+from streamcore.wire.history import check_history
+from streamcore.wire.json_body import encode_body
+from support import build_body
+from streamcore.wire.dialects.chat_completions import ChatCompletionsOptions
 
 IMAGE = {"type": "image_url", "image_url": {"url": "https://h/i.png"}}
 USER = {"role": "user", "content": "hi"}
 
 
 def body_of(
-    messages: Any, options: DialectOptions = DialectOptions(), **rest: Any
+    messages: Any, options: ChatCompletionsOptions = ChatCompletionsOptions(), **rest: Any
 ) -> Dict[str, Any]:
     """Build the body and check that it is plain JSON."""
     body = build_body(LlmRequest.make("m", messages, **rest), options)
@@ -45,7 +47,9 @@ def body_of(
     return body
 
 
-def sent(messages: Any, options: DialectOptions = DialectOptions(), **rest: Any) -> List[Any]:
+def sent(
+    messages: Any, options: ChatCompletionsOptions = ChatCompletionsOptions(), **rest: Any
+) -> List[Any]:
     """Return the messages as they are sent."""
     found: List[Any] = body_of(messages, options, **rest)["messages"]
     return found
@@ -53,7 +57,7 @@ def sent(messages: Any, options: DialectOptions = DialectOptions(), **rest: Any)
 
 def refused(messages: Any = "hi", code: str = "INVALID_REQUEST", **rest: Any) -> str:
     """Return the message of the error this request must give."""
-    options = rest.pop("options", DialectOptions())
+    options = rest.pop("options", ChatCompletionsOptions())
     model = rest.pop("model", "m")
     with pytest.raises(LlmError) as caught:
         build_body(LlmRequest.make(model, messages, **rest), options)
@@ -96,7 +100,7 @@ def test_body_of_a_string() -> None:
 
 def test_body_without_stream_options() -> None:
     """A profile whose provider refuses stream_options leaves the field out."""
-    assert "stream_options" not in body_of("hi", DialectOptions(stream_options=False))
+    assert "stream_options" not in body_of("hi", ChatCompletionsOptions(stream_options=False))
 
 
 def test_body_with_everything() -> None:
@@ -125,7 +129,7 @@ def test_body_with_everything() -> None:
 @pytest.mark.parametrize("field", ["max_tokens", "max_completion_tokens"])
 def test_body_max_tokens_field(field: str) -> None:
     """The output cap goes under the name the profile says."""
-    body = body_of("hi", DialectOptions(max_tokens_field=field), max_tokens=7)
+    body = body_of("hi", ChatCompletionsOptions(max_tokens_field=field), max_tokens=7)
     assert [name for name in body if "max" in name] == [field]
     assert body[field] == 7
 
@@ -473,7 +477,7 @@ def test_assistant_with_reasoning_alone() -> None:
     """An answer of reasoning alone goes back with empty text, so that turns still alternate."""
     message = AssistantMessage(content=(ReasoningBlock("r"),))
     assert sent([USER, message]) == [USER, {"role": "assistant", "content": ""}]
-    always = DialectOptions(reasoning_passback="always")
+    always = ChatCompletionsOptions(reasoning_passback="always")
     assert sent([USER, message], always)[1] == {
         "role": "assistant", "content": "", "reasoning_content": "r",
     }
@@ -487,7 +491,7 @@ def test_assistant_with_reasoning_alone() -> None:
 @pytest.mark.parametrize("calls", [True, False])
 def test_reasoning_passback(field: str, given: str, when: str, calls: bool) -> None:
     """Reasoning goes back once, under the profile's name and when the profile says."""
-    options = DialectOptions(reasoning_field=field, reasoning_passback=when)
+    options = ChatCompletionsOptions(reasoning_field=field, reasoning_passback=when)
     asked: Dict[str, Any] = asks("c") if calls else {"role": "assistant", "content": "a"}
     message: Any
     if given == "block":
@@ -722,7 +726,7 @@ def test_encode_body_error_quotes_nothing() -> None:
 )
 def test_images_where_a_provider_has_none(messages: Any) -> None:
     """An image in any place is UNSUPPORTED_CONTENT on a text-only provider, and sent elsewhere."""
-    text_only = DialectOptions(images=False)
+    text_only = ChatCompletionsOptions(images=False)
     refused(messages, "UNSUPPORTED_CONTENT", options=text_only)
     sent(messages)
     assert sent([USER, asks("c"), result("c")], text_only) == [USER, asks("c"), result("c")]
@@ -889,7 +893,7 @@ def test_random_histories_are_sent_whole_or_refused(seed: int) -> None:
     counts = {"sent": 0, "refused": 0}
     for round_number in range(150):
         messages = random_history(rng)
-        options = DialectOptions(
+        options = ChatCompletionsOptions(
             reasoning_passback=rng.choice(["tool-calls", "always", "never"]),
             reasoning_field=rng.choice(["reasoning_content", "reasoning", "odd"]),
             images=rng.random() < 0.9,
@@ -958,7 +962,7 @@ def test_random_dicts_are_sent_or_refused(seed: int) -> None:
 def test_alternating_history(said: List[Tuple[str, str]], sent: List[Tuple[str, str]]) -> None:
     """Where a provider wants it, user messages in a row are one; elsewhere they stay."""
     messages = [{"role": role, "content": text} for role, text in said]
-    body = build_body(LlmRequest.make("m", messages), DialectOptions(alternate=True))
+    body = build_body(LlmRequest.make("m", messages), ChatCompletionsOptions(alternate=True))
     assert [(m["role"], m["content"]) for m in body["messages"]] == sent
     plain = build_body(LlmRequest.make("m", messages))
     assert [(m["role"], m["content"]) for m in plain["messages"]] == said
@@ -967,6 +971,6 @@ def test_alternating_history(said: List[Tuple[str, str]], sent: List[Tuple[str, 
 def test_alternating_history_joins_parts() -> None:
     """An image among user messages in a row keeps its place."""
     messages = [USER, {"role": "user", "content": [IMAGE]}, USER]
-    body = build_body(LlmRequest.make("m", messages), DialectOptions(alternate=True))
+    body = build_body(LlmRequest.make("m", messages), ChatCompletionsOptions(alternate=True))
     text = {"type": "text", "text": "hi"}
     assert body["messages"] == [{"role": "user", "content": [text, IMAGE, text]}]

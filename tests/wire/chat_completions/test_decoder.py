@@ -21,7 +21,7 @@ from streamcore.values.messages import ReasoningBlock
 from streamcore.values.usage import TokenUsage
 from streamcore.wire.dialects import DIALECTS, make_decoder
 from streamcore.wire.dialects.chat_completions import ChatCompletionsDecoder
-from streamcore.wire.dialects.options import DialectOptions
+from streamcore.wire.dialects.chat_completions import ChatCompletionsOptions
 from streamcore.wire.sse import SseEnd, SseEvent
 
 from support import DONE, D, F, J, call, run
@@ -42,7 +42,7 @@ CLEAN = SseEnd(False, "", "", (), True)
 
 def test_machine_returns_the_chunks_each_event_completed() -> None:
     """``push`` tells at once; ``[DONE]`` brings the rest and sets ``done``."""
-    decoder = make_decoder("chat-completions")
+    decoder = make_decoder()
     assert isinstance(decoder, ChatCompletionsDecoder) and DIALECTS == ("chat-completions",)
     assert decoder.push(delta({"role": "assistant", "content": ""})) == []
     assert decoder.push(delta({"content": "a"})) == [BlockStart(0, "text"), TextDelta(0, "a")]
@@ -58,7 +58,7 @@ def test_machine_returns_the_chunks_each_event_completed() -> None:
 ])
 def test_machine_that_is_done_takes_nothing_more(late: SseEvent) -> None:
     """Whatever comes after [DONE] gives no chunk and no error."""
-    decoder = make_decoder("chat-completions")
+    decoder = make_decoder()
     decoder.push(delta({"content": "a"}))
     decoder.push(event("[DONE]"))
     assert decoder.push(late) == [] == decoder.finish(CLEAN)
@@ -67,7 +67,7 @@ def test_machine_that_is_done_takes_nothing_more(late: SseEvent) -> None:
 
 def test_machine_refuses_a_source_that_ends_without_done() -> None:
     """The dialect itself, not only the pipeline."""
-    decoder = make_decoder("chat-completions")
+    decoder = make_decoder()
     decoder.push(delta({"content": "a"}, "stop"))
     with pytest.raises(LlmError) as caught:
         decoder.finish(CLEAN)
@@ -196,7 +196,7 @@ def test_blocks_are_numbered_as_they_open_and_ended_in_that_order() -> None:
 def test_one_delta_tells_reasoning_then_text_then_calls() -> None:
     """All that one payload holds, in this order."""
     fields = {**call(0, "x", "f", "{}"), "content": "a", "reasoning": "h", "refusal": "r"}
-    assert [c.type for c in make_decoder("chat-completions").push(delta(fields))] == [
+    assert [c.type for c in make_decoder().push(delta(fields))] == [
         "block-start", "reasoning-delta", "block-start", "text-delta", "text-delta", "block-start",
         "tool-call-delta"]
 
@@ -331,7 +331,7 @@ def test_document_that_is_no_completion_is_malformed(document: Any) -> None:
 def test_diagnostics_count_what_was_skipped_repaired_or_dropped() -> None:
     """Counters by name, into the caller's own dict."""
     counters: Dict[str, int] = {}
-    decoder = make_decoder("chat-completions", diagnostics=counters)
+    decoder = make_decoder(diagnostics=counters)
     assert decoder.diagnostics is counters
     decoder.push(event({"object": "ping"}))
     decoder.push(event({"choices": [], "usage": "odd"}))
@@ -359,7 +359,7 @@ def test_diagnostics_count_what_was_skipped_repaired_or_dropped() -> None:
 def test_limits_count_in_the_decoder() -> None:
     """As soon as they are passed, before the stream ends."""
     decoder = make_decoder(
-        "chat-completions", DialectOptions(), resolve_limits(Limits(max_tool_calls=1)))
+        ChatCompletionsOptions(), resolve_limits(Limits(max_tool_calls=1)))
     decoder.push(delta(call(0, "a", "f")))
     with pytest.raises(LlmError, match="max_tool_calls"):
         decoder.push(delta(call(1, "b", "f")))
@@ -458,4 +458,4 @@ def test_content_marked_as_a_thought_is_reasoning(before: str) -> None:
 def test_options_are_checked_when_made(wrong: Dict[str, Any]) -> None:
     """A bend that cannot be is refused where it is written, not where it would be met."""
     with pytest.raises((TypeError, ValueError)):
-        DialectOptions(**wrong)
+        ChatCompletionsOptions(**wrong)

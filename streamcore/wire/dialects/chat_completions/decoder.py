@@ -20,7 +20,7 @@ from ....values.messages import Block
 from ... import failures
 from ...sse import SseEnd, SseEvent
 from ...toolcalls import ToolCallAssembler
-from ..options import DialectOptions
+from .options import ChatCompletionsOptions
 from .deltas import DeltaReader
 from .ending import FINISH_WORDS, closed_error, empty_error, finish_error, no_call_error
 from .shapes import malformed, shown, string
@@ -53,7 +53,7 @@ class ChatCompletionsDecoder:
 
     def __init__(
         self,
-        options: Optional[DialectOptions] = None,
+        options: Optional[ChatCompletionsOptions] = None,
         limits: Optional[ResolvedLimits] = None,
         diagnostics: Optional[Dict[str, int]] = None,
         json_loads: Optional[JsonLoads] = None,
@@ -64,7 +64,7 @@ class ChatCompletionsDecoder:
         # One reused decoder, called on str: it skips json.loads' look for an encoding and for
         # blanks, 0.9 µs of 1.9 an event; what it does not read to the end is read strictly.
         self._decode = strictjson.read_value if json_loads is None else _whole(json_loads)
-        self._options = options or DialectOptions()
+        self._options = options or ChatCompletionsOptions()
         assembler = ToolCallAssembler(limits.max_tool_calls, limits.max_tool_argument_bytes)
         self._deltas = DeltaReader(self._options.think_tags, assembler, self._count)
         self._choice: Any = None  # the choice index of the one answer

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: MIT
+"""The profile of Azure OpenAI."""
+
+from __future__ import annotations
+
+from ...wire.dialects.chat_completions import ChatCompletionsOptions
+from ..clocks import HOSTED_LIMITS
+from ..facts import OptionNote
+from ..profile import ProviderProfile
+
+PROFILE = ProviderProfile(
+    name="azure",
+    base_url_env="AZURE_OPENAI_ENDPOINT",
+    key_env=("AZURE_OPENAI_API_KEY",),
+    key_header="api-key",
+    key_prefix="",
+    options=ChatCompletionsOptions(
+        max_tokens_field="max_completion_tokens", reasoning_passback="never",
+    ),
+    limits=HOSTED_LIMITS,
+    base_path="/openai/v1",
+    notes=(
+        OptionNote(
+            "the key travels bare in `api-key`",
+            "a bearer token here is an Entra ID token, not a key",
+            "learn.microsoft.com/azure/foundry/openai/api-version-lifecycle",
+        ),
+        OptionNote(
+            "every resource has its own address; a bare host means its `/openai/v1`",
+            "a deployment's address with `?api-version=` works as it is written; a version"
+            " before 2024-10-21 wants `stream_options=False`",
+            "learn.microsoft.com/azure/foundry/openai/api-version-lifecycle,"
+            " griptape-ai/griptape#1640",
+        ),
+        OptionNote(
+            "the output cap travels as `max_completion_tokens`",
+            "reasoning models refuse `max_tokens`",
+            "tailcallhq/forgecode#1081",
+        ),
+        OptionNote(
+            "reasoning is never sent back",
+            "it is OpenAI's chat completions, which has no field for it",
+            "openai/openai-python#2192",
+        ),
+        OptionNote(
+            "the first frame has no choices but `prompt_filter_results`",
+            "a frame without choices is passed over",
+            "recorded: fantasy__azure-openai__o4-mini-2025-04-16-tool-streaming.sse",
+        ),
+    ),
+)

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: MIT
+"""The profile of Azure AI Foundry."""
+
+from __future__ import annotations
+
+from ...wire.dialects.chat_completions import ChatCompletionsOptions
+from ..clocks import HOSTED_LIMITS
+from ..facts import OptionNote
+from ..profile import ProviderProfile
+
+PROFILE = ProviderProfile(
+    name="azure-ai-foundry",
+    base_url_env="AZURE_INFERENCE_ENDPOINT",
+    key_env=("AZURE_INFERENCE_CREDENTIAL", "AZURE_AI_API_KEY"),
+    key_header="api-key",
+    key_prefix="",
+    options=ChatCompletionsOptions(done_marker="optional"),
+    limits=HOSTED_LIMITS,
+    base_path="/openai/v1",
+    notes=(
+        OptionNote(
+            "the key travels bare in `api-key`",
+            "a bearer token here is an Entra ID token, not a key",
+            "learn.microsoft.com/azure/foundry/openai/api-version-lifecycle",
+        ),
+        OptionNote(
+            "every resource has its own address; a bare host means its `/openai/v1`",
+            "`/models` with `?api-version=` works as it is written",
+            "learn.microsoft.com/azure/foundry/openai/api-version-lifecycle",
+        ),
+        OptionNote(
+            "the last line, `data: [DONE]`, may lack its end",
+            "it is taken for the end all the same; newer recordings end it",
+            "transitive-bullshit/agentic#352",
+        ),
+    ),
+)

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: MIT
+"""The profile of Alibaba DashScope (Qwen)."""
+
+from __future__ import annotations
+
+from ..clocks import HOSTED_LIMITS
+from ..facts import OptionNote
+from ..profile import ProviderProfile
+
+PROFILE = ProviderProfile(
+    name="dashscope",
+    # Keys of the Chinese region: dashscope.aliyuncs.com.
+    base_url="https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
+    base_url_env="DASHSCOPE_BASE_URL",
+    key_env=("DASHSCOPE_API_KEY",),
+    limits=HOSTED_LIMITS,
+    efforts={"off": {"enable_thinking": False}, "on": {"enable_thinking": True}},
+    notes=(
+        OptionNote(
+            "thinking is switched by `enable_thinking`",
+            "there is no `reasoning_effort` with most models",
+            "help.aliyun.com/en/model-studio/deep-thinking",
+        ),
+        OptionNote(
+            "later fragments of a call carry an empty id",
+            "an empty id says nothing; the first one stays",
+            "recorded: maruel-genai__alibaba__qwen3.8-max-genstream-tools-squareroot-1-any.sse",
+        ),
+    ),
+)

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: MIT
+"""The profile of Databricks model serving."""
+
+from __future__ import annotations
+
+from ...wire.dialects.chat_completions import ChatCompletionsOptions
+from ..clocks import HOSTED_LIMITS
+from ..facts import OptionNote
+from ..profile import ProviderProfile
+
+PROFILE = ProviderProfile(
+    name="databricks",
+    base_url_env="DATABRICKS_HOST",
+    key_env=("DATABRICKS_TOKEN",),
+    options=ChatCompletionsOptions(done_marker="optional", reasoning_passback="never"),
+    limits=HOSTED_LIMITS,
+    base_path="/serving-endpoints",
+    notes=(
+        OptionNote(
+            "every workspace has its own address; a bare host means its `/serving-endpoints`",
+            "the model is the name of the serving endpoint",
+            "docs.databricks.com/machine-learning/model-serving/score-foundation-models",
+        ),
+        OptionNote(
+            "answers of OpenAI models end without `[DONE]`",
+            "a finish word and a clean end are the proof; its own models send the marker",
+            "recorded: pydantic-ai__databricks__gpt-5.2-2025-12-11-testdatabricks"
+            ".test-databricks-stream-databricks-gpt.sse",
+        ),
+        OptionNote(
+            "reasoning comes as a content part and is never sent back",
+            "there is no field for it",
+            "recorded: pydantic-ai__databricks__gpt-oss-120b-080525-testdatabricks"
+            ".test-databricks-stream-databricks-gpt.sse",
+        ),
+    ),
+)

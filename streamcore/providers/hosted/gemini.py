@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: MIT
+"""The profile of Google Gemini, by its OpenAI-compatible endpoint."""
+
+from __future__ import annotations
+
+from ...wire.dialects.chat_completions import ChatCompletionsOptions
+from ..clocks import HOSTED_LIMITS
+from ..facts import ModelInfo, OptionNote
+from ..profile import ProviderProfile
+
+PROFILE = ProviderProfile(
+    name="gemini",
+    base_url="https://generativelanguage.googleapis.com/v1beta/openai",
+    base_url_env="GEMINI_BASE_URL",
+    key_env=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+    options=ChatCompletionsOptions(reasoning_passback="never"),
+    limits=HOSTED_LIMITS,
+    models=(  # the window: recorded error ruby-llm__gemini__400__invalid-argument
+        ModelInfo("gemini-2.5-flash", 1_048_576),
+        ModelInfo("gemini-2.5-pro", 1_048_576),
+    ),
+    notes=(
+        OptionNote(
+            "reasoning is never sent back",
+            "a field the endpoint does not know is a 400 (`Unknown name`)",
+            "SuzumiyaAkizuki/ComfyUI-NewBie-LLM-Formatter#3",
+        ),
+        OptionNote(
+            "a call carries `extra_content.google.thought_signature`, which goes back with it",
+            "the next step is a 400 without it",
+            "securo-finance/securo#884",
+        ),
+    ),
+)

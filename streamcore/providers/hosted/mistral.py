@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: MIT
+"""The profile of Mistral."""
+
+from __future__ import annotations
+
+from ...wire.dialects.chat_completions import ChatCompletionsOptions
+from ..clocks import HOSTED_LIMITS
+from ..facts import OptionNote
+from ..profile import ProviderProfile
+
+PROFILE = ProviderProfile(
+    name="mistral",
+    base_url="https://api.mistral.ai/v1",
+    base_url_env="MISTRAL_BASE_URL",
+    key_env=("MISTRAL_API_KEY",),
+    options=ChatCompletionsOptions(
+        stream_options=False, reasoning_passback="never", alternate=True,
+    ),
+    limits=HOSTED_LIMITS,
+    notes=(
+        OptionNote(
+            "user and assistant must alternate",
+            "a user message after tool results is a 400, as after a turn that failed",
+            "zed-industries/zed#37021",
+        ),
+        OptionNote(
+            "`stream_options` is left out",
+            "it was answered with 422; usage comes unasked with the finish word",
+            "openai/openai-agents-python#442",
+        ),
+        OptionNote(
+            "reasoning is never sent back",
+            "an assistant message with `reasoning_content` is a 422",
+            "charmbracelet/crush#1590",
+        ),
+        OptionNote(
+            "content may be a list of `thinking` and `text` parts",
+            "thinking parts are reasoning",
+            "recorded: pydantic-ai__mistral__magistral-medium-latest-mistral-model-thinking"
+            "-part-iter.sse",
+        ),
+    ),
+)

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: MIT
+"""The profile of Moonshot (Kimi)."""
+
+from __future__ import annotations
+
+from ...wire.dialects.chat_completions import ChatCompletionsOptions
+from ..clocks import HOSTED_LIMITS
+from ..facts import ModelInfo, OptionNote
+from ..profile import ProviderProfile
+
+PROFILE = ProviderProfile(
+    name="moonshot",
+    base_url="https://api.moonshot.ai/v1",  # keys of the Chinese platform: api.moonshot.cn
+    base_url_env="MOONSHOT_BASE_URL",
+    key_env=("MOONSHOT_API_KEY",),
+    options=ChatCompletionsOptions(max_tokens_field="max_completion_tokens"),
+    limits=HOSTED_LIMITS,
+    models=(  # windows: promptfoo.dev/docs/providers/moonshot; efforts: agentscope's page on Kimi
+        ModelInfo("kimi-k3", efforts=("low", "high", "max")),
+        ModelInfo("kimi-k2.6", 262_144, efforts=("off", "on")),
+        ModelInfo("kimi-k2.5", 262_144, efforts=("off", "on")),
+        ModelInfo("moonshot-v1-8k", 8_192, efforts=()),
+        ModelInfo("moonshot-v1-32k", 32_768, efforts=()),
+        ModelInfo("moonshot-v1-128k", 131_072, efforts=()),
+    ),
+    efforts={
+        "off": {"thinking": {"type": "disabled"}},
+        "on": {"thinking": {"type": "enabled"}},
+        "low": {"reasoning_effort": "low"},
+        "high": {"reasoning_effort": "high"},
+        "max": {"reasoning_effort": "max"},
+    },
+    notes=(
+        OptionNote(
+            "the output cap travels as `max_completion_tokens`",
+            "that is the documented name; `max_tokens` is the old one",
+            "java.agentscope.io/v2/en/integration/model/kimi",
+        ),
+        OptionNote(
+            "older models switch thinking by `thinking.type`, newer ones take `reasoning_effort`",
+            "neither kind takes the other's field",
+            "java.agentscope.io/v2/en/integration/model/kimi",
+        ),
+        OptionNote(
+            "`reasoning_content` goes back on steps with tool calls",
+            "thinking models answer 400 where it is missing",
+            "platform.moonshot.ai/docs/guide/use-kimi-k2-thinking-model",
+        ),
+    ),
+)

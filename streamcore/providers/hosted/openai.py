@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: MIT
+"""The profile of OpenAI."""
+
+from __future__ import annotations
+
+from ...wire.dialects.chat_completions import ChatCompletionsOptions
+from ..clocks import HOSTED_LIMITS
+from ..facts import ModelInfo, OptionNote
+from ..profile import ProviderProfile
+
+PROFILE = ProviderProfile(
+    name="openai",
+    base_url="https://api.openai.com/v1",
+    base_url_env="OPENAI_BASE_URL",
+    key_env=("OPENAI_API_KEY",),
+    options=ChatCompletionsOptions(
+        max_tokens_field="max_completion_tokens", reasoning_passback="never",
+    ),
+    limits=HOSTED_LIMITS,
+    models=(  # windows and efforts: platform.openai.com/docs/models
+        ModelInfo("gpt-4o", 128_000, efforts=()),
+        ModelInfo("gpt-4o-mini", 128_000, efforts=()),
+        ModelInfo("gpt-4.1", 1_047_576, efforts=()),
+        ModelInfo("gpt-4.1-mini", 1_047_576, efforts=()),
+        ModelInfo("o4-mini", 200_000, efforts=("low", "medium", "high")),
+        ModelInfo("gpt-5", 400_000, efforts=("minimal", "low", "medium", "high")),
+        ModelInfo("gpt-5-mini", 400_000, efforts=("minimal", "low", "medium", "high")),
+    ),
+    notes=(
+        OptionNote(
+            "the output cap travels as `max_completion_tokens`",
+            "reasoning models refuse `max_tokens`",
+            "tailcallhq/forgecode#1081",
+        ),
+        OptionNote(
+            "reasoning is never sent back",
+            "chat completions has no field for it; only other providers' reasoning could be there",
+            "openai/openai-python#2192",
+        ),
+    ),
+)

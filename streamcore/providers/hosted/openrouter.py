@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: MIT
+"""The profile of OpenRouter."""
+
+from __future__ import annotations
+
+from ...wire.dialects.chat_completions import ChatCompletionsOptions
+from ..clocks import HOSTED_LIMITS
+from ..facts import OptionNote
+from ..profile import ProviderProfile
+
+PROFILE = ProviderProfile(
+    name="openrouter",
+    base_url="https://openrouter.ai/api/v1",
+    base_url_env="OPENROUTER_BASE_URL",
+    key_env=("OPENROUTER_API_KEY",),
+    options=ChatCompletionsOptions(reasoning_field="reasoning"),
+    limits=HOSTED_LIMITS,
+    efforts={
+        word: {"reasoning": {"effort": word}}
+        for word in ("none", "minimal", "low", "medium", "high", "xhigh")
+    },
+    notes=(
+        OptionNote(
+            "the effort travels as `reasoning.effort`",
+            "one object steers every vendor behind the router",
+            "openrouter.ai/docs/use-cases/reasoning-tokens",
+        ),
+        OptionNote(
+            "reasoning goes back as `reasoning`, with its `reasoning_details` untouched",
+            "signed and encrypted details are refused or useless when changed",
+            "openrouter.ai/docs/use-cases/reasoning-tokens",
+        ),
+        OptionNote(
+            "several calls of one answer may all carry index 0",
+            "a new id with a name is another call",
+            "recorded: crush__openrouter__kimi-k2-0905-glob-tool-r1.sse",
+        ),
+        OptionNote(
+            "usage comes after the finish word, in a frame that has choices",
+            "the last report wins wherever it sits",
+            "recorded: activeagent__openrouter__mistral-nemo-agent-streaming.sse",
+        ),
+    ),
+)

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: MIT
+"""The profile of llama.cpp's server."""
+
+from __future__ import annotations
+
+from ...wire.dialects.chat_completions import ChatCompletionsOptions
+from ..clocks import LOCAL_LIMITS
+from ..facts import OptionNote
+from ..profile import ProviderProfile
+
+PROFILE = ProviderProfile(
+    name="llama.cpp",
+    base_url="http://localhost:8080/v1",
+    base_url_env="LLAMA_CPP_BASE_URL",
+    key_env=("LLAMA_API_KEY",),
+    key_required=False,
+    options=ChatCompletionsOptions(alternate=True),
+    limits=LOCAL_LIMITS,
+    notes=(
+        OptionNote(
+            "user and assistant must alternate",
+            "many chat templates refuse another order, as after a turn that failed",
+            "anomalyco/opencode#19840",
+        ),
+        OptionNote(
+            "a full context is an error of type `exceed_context_size_error`",
+            "it is told apart from other bad requests: CONTEXT_WINDOW_EXCEEDED",
+            "recorded: rig__llamacpp__400__exceed-context-size-error.json",
+        ),
+    ),
+)

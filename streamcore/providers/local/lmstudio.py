@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: MIT
+"""The profile of LM Studio."""
+
+from __future__ import annotations
+
+from ...wire.dialects.chat_completions import ChatCompletionsOptions
+from ..clocks import LOCAL_LIMITS
+from ..facts import OptionNote
+from ..profile import ProviderProfile
+
+PROFILE = ProviderProfile(
+    name="lmstudio",
+    base_url="http://localhost:1234/v1",
+    base_url_env="LMSTUDIO_BASE_URL",
+    key_env=("LMSTUDIO_API_KEY",),
+    key_required=False,
+    options=ChatCompletionsOptions(alternate=True),
+    limits=LOCAL_LIMITS,
+    notes=(
+        OptionNote(
+            "user and assistant must alternate",
+            "many chat templates refuse another order, as after a turn that failed",
+            "anomalyco/opencode#19840",
+        ),
+    ),
+)

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: MIT
+"""The profile of Ollama."""
+
+from __future__ import annotations
+
+from ...wire.dialects.chat_completions import ChatCompletionsOptions
+from ..clocks import LOCAL_LIMITS
+from ..facts import OptionNote
+from ..profile import ProviderProfile
+
+PROFILE = ProviderProfile(
+    name="ollama",
+    base_url="http://localhost:11434/v1",
+    base_url_env="OLLAMA_BASE_URL",
+    key_env=("OLLAMA_API_KEY",),
+    key_required=False,
+    options=ChatCompletionsOptions(reasoning_field="reasoning"),
+    limits=LOCAL_LIMITS,
+    efforts={word: {"reasoning_effort": word} for word in ("none", "low", "medium", "high")},
+    notes=(
+        OptionNote(
+            "reasoning comes and goes back as `reasoning`",
+            "that is the name its compatible endpoint uses",
+            "recorded: ruby-llm__ollama__qwen3-chat-function-calling-ollama-qwen3-can-use-tools"
+            "-wit.sse",
+        ),
+        OptionNote(
+            "efforts are none, low, medium and high",
+            "models that can think do so unless told none",
+            "ollama/ollama#14820",
+        ),
+    ),
+)

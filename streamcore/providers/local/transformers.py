@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: MIT
+"""The profile of the server of Hugging Face transformers."""
+
+from __future__ import annotations
+
+from ...wire.dialects.chat_completions import ChatCompletionsOptions
+from ..clocks import LOCAL_LIMITS
+from ..facts import OptionNote
+from ..profile import ProviderProfile
+
+PROFILE = ProviderProfile(
+    name="transformers",
+    base_url="http://localhost:8000/v1",
+    base_url_env="TRANSFORMERS_BASE_URL",
+    key_env=("TRANSFORMERS_API_KEY",),
+    key_required=False,
+    options=ChatCompletionsOptions(done_marker="optional", stream_options=False),
+    limits=LOCAL_LIMITS,
+    efforts={},
+    notes=(
+        OptionNote(
+            "answers end without `[DONE]`",
+            "the server never writes the marker; the finish word comes last",
+            "huggingface/transformers src/transformers/cli/serving/chat_completion.py",
+        ),
+        OptionNote(
+            "`stream_options` is left out",
+            "the server refuses the field; usage comes unasked with the finish word",
+            "huggingface/transformers src/transformers/cli/serving/chat_completion.py",
+        ),
+        OptionNote(
+            "no reasoning effort is taken",
+            "the server refuses `reasoning_effort`",
+            "huggingface/transformers src/transformers/cli/serving/chat_completion.py",
+        ),
+    ),
+)

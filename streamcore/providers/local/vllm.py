@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: MIT
+"""The profile of vLLM."""
+
+from __future__ import annotations
+
+from ...wire.dialects.chat_completions import ChatCompletionsOptions
+from ..clocks import LOCAL_LIMITS
+from ..facts import OptionNote
+from ..profile import ProviderProfile
+
+PROFILE = ProviderProfile(
+    name="vllm",
+    base_url="http://localhost:8000/v1",
+    base_url_env="VLLM_BASE_URL",
+    key_env=("VLLM_API_KEY",),
+    key_required=False,
+    options=ChatCompletionsOptions(reasoning_field="reasoning", alternate=True),
+    limits=LOCAL_LIMITS,
+    notes=(
+        OptionNote(
+            "user and assistant must alternate",
+            "many chat templates refuse another order, as after a turn that failed",
+            "vllm-project/vllm#6862",
+        ),
+        OptionNote(
+            "reasoning goes back as `reasoning`",
+            "newer servers dropped `reasoning_content` for it",
+            "vllm-project/vllm#27755, vllm-project/router#115",
+        ),
+    ),
+)

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: MIT
+"""The profiles of the package by name; each is loaded when it is asked for.
+
+In: a provider's name. Out: its profile, from the one module that holds it. Refused: a name
+that is not in the table, and one whose module a copy of the package leaves out (``KeyError``).
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Iterator, Mapping
+
+from .profile import ProviderProfile
+
+_NAMES = {
+    "hosted": (
+        "openai", "deepseek", "openrouter", "groq", "mistral", "gemini", "xai", "moonshot",
+        "zhipu", "zai", "dashscope", "together", "fireworks", "azure", "azure-ai-foundry",
+        "perplexity", "cerebras", "huggingface", "github-copilot", "baseten", "databricks",
+    ),
+    "local": ("ollama", "llama.cpp", "vllm", "lmstudio", "transformers", "openai-compatible"),
+}
+
+MODULES: Mapping[str, str] = {
+    name: f"{folder}.{name.replace('-', '_').replace('.', '_')}"
+    for folder, names in _NAMES.items() for name in names
+}
+"""Provider → its module below this folder, whether or not this copy has it; hosted ones first."""
+
+
+class Profiles(Mapping[str, ProviderProfile]):
+    """Each profile by its name, read only.
+
+    The names are known without loading a profile. A profile is loaded by its first look-up;
+    ``values()`` and ``items()`` load all of them.
+    """
+
+    def __getitem__(self, name: str) -> ProviderProfile:
+        if name not in self:
+            raise KeyError(name)
+        profile: ProviderProfile = import_module("." + MODULES[name], __package__).PROFILE
+        return profile
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in MODULES if name in self)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __contains__(self, name: object) -> bool:
+        module = MODULES.get(name) if isinstance(name, str) else None
+        return module is not None and find_spec("." + module, __package__) is not None
+
+
+PROFILES: Mapping[str, ProviderProfile] = Profiles()
+"""Every profile of the package by its name, hosted providers first; read only."""

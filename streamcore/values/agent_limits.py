@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: MIT
+"""The caps of an agent's run, as a frozen value that is checked when made.
+
+It stands among the values because a configuration reads it where there is no agent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from .numbers import check_whole
+
+MIN_OUTPUT_BYTES = 256
+"""The smallest cap of a tool result: below it the mark of a cut alone would not fit."""
+
+_LEAST = {"max_output_bytes": MIN_OUTPUT_BYTES, "max_repeats": 2}
+
+
+@dataclass(frozen=True)
+class AgentLimits:
+    """The caps of one run of an agent (design.md §7); whole numbers of 1 or more.
+
+    Args:
+        max_calls_per_step: tool calls in one answer.
+        max_calls: tool calls in one run.
+        max_steps: answers in one run; the last one's tool calls are not run, since
+            nobody would read their results.
+        max_output_bytes: UTF-8 bytes of one tool result; 256 or more.
+        max_context_bytes: UTF-8 bytes of the JSON of messages and tools in one request,
+            measured in the same form whichever provider gets it.
+        max_repeats: at which repetition in a row the same call is a loop; 2 or more.
+    Raises:
+        TypeError, ValueError: for what is no such number.
+    """
+
+    max_calls_per_step: int = 8
+    max_calls: int = 50
+    max_steps: int = 20
+    max_output_bytes: int = 16 * 1024
+    max_context_bytes: int = 200 * 1024
+    max_repeats: int = 3
+
+    def __post_init__(self) -> None:
+        for item in fields(self):
+            check_whole(item.name, getattr(self, item.name), _LEAST.get(item.name, 1))
