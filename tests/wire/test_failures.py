@@ -734,7 +734,8 @@ def test_redirect_names_host(location, shown):
         ('<!DOCTYPE html><html lang="en-US"><head><title>Just a moment...</title>',
          "Just a moment..."),
         ("<!DOCTYPE HTML><html><head><title>400 Bad Request</title></head><body>"
-         "<h1>Bad Request</h1><p>Reason: You&#39;re speaking plain HTTP<br />\n to an SSL port.</p>",
+         "<h1>Bad Request</h1><p>Reason: You&#39;re speaking plain HTTP<br />\n to an SSL port."
+         "</p>",
          "400 Bad Request; Reason: You're speaking plain HTTP to an SSL port."),
         ("<html><title lang='x'>\n Sorry &lt;html&gt; </title><p>Sorry</p></html>", "Sorry"),
         ("<?xml version='1.0'?><Error><Message>Request has expired</Message></Error>",
