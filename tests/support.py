@@ -13,7 +13,7 @@ import json
 import random
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 from streamcore.values.calls import LlmRequest
 from streamcore.values.chunks import (
@@ -58,11 +58,14 @@ def make_decoder(
 
 
 def build_body(
-    request: LlmRequest, options: ChatCompletionsOptions = ChatCompletionsOptions()
+    request: LlmRequest,
+    options: Any = ChatCompletionsOptions(),
+    fields: Optional[Mapping[str, Any]] = None,
 ) -> Dict[str, Any]:
     """Return the body of a request in chat completions, refused where it cannot be sent."""
     effort = request.config.reasoning_effort
-    fields = {} if effort is None else CHAT.effort_fields(effort)
+    if fields is None:
+        fields = {} if effort is None else CHAT.effort_fields(effort)
     body = request_body(request, options.resolved(), fields)
     encode_body(body)
     return body

@@ -32,8 +32,7 @@ class CallConfig:
 
     Args:
         model: the model's name at the provider.
-        provider: the route the call takes; opaque extras of an answer go back
-            only to the route it came from.
+        provider: the route the call takes.
         tool_choice: ``auto``, ``none``, ``required``, a tool's name, or the provider's dict.
         parallel_tool_calls: whether one answer may hold several calls.
         response_format: the provider's dict, sent as given.
@@ -43,8 +42,8 @@ class CallConfig:
         stop: one stop string, or several.
         reasoning_effort: one of the profile's words, never clamped.
         extra_body: more fields of the body, merged last at its top level.
-        session_id, user_id: opaque to us; sent as the headers the profile names,
-            and not at all where it names none.
+        session_id, user_id: opaque to us; sent as the headers the profile names. If the
+            profile names no header, the id is not sent.
     Raises:
         LlmError: ``INVALID_REQUEST`` for what is nested too deeply to be frozen.
             Ranges are checked when the body is built, still before any I/O.
@@ -83,8 +82,8 @@ class CallConfig:
 class StopEvent(threading.Event):
     """Set once the caller's own event is, or once the stream was closed.
 
-    What the transport watches, so that ``close()`` ends its waits as cancel does,
-    before there is an answer to close too. ``is_set`` is all of it that may be used.
+    The transport watches it, so that ``close()`` ends its waits as cancel does, also before
+    there is an answer to close. Only ``is_set`` may be used.
     """
 
     def __init__(self, cancel: Optional[threading.Event]) -> None:
@@ -141,7 +140,8 @@ class CallContext:
         self.started_at = clock()
         self._clock = clock
         self._sleep = sleep
-        self.stop = StopEvent(cancel)  # refers to nothing here: an answer may outlive the context
+        # Keeps no reference to the context, because an answer may outlive it.
+        self.stop = StopEvent(cancel)
         self._drop: Optional[Callable[[], None]] = None  # drops the connection under way
 
     @property

@@ -101,21 +101,15 @@ def test_same_arguments_in_other_letters_are_the_same_call() -> None:
         assert at.run().reason == "repeated-call"
 
 
-def context_of(body: Dict[str, Any]) -> int:
-    """Return the size of messages and tools in a request body."""
-    kept = {name: body[name] for name in ("messages", "tools") if name in body}
-    return len(json.dumps(kept, ensure_ascii=False, separators=(",", ":")).encode("utf-8"))
-
-
 @pytest.mark.parametrize("over", [0, 1])
 def test_context_gate_is_exact(over: int) -> None:
     """A request of exactly the limit goes out; of a byte more it does not."""
     counter = Counter()
     answers = [asks(1), says("é")]
     with scene(answers, [counter.count], system="ü") as at:
-        at.run("日本 😀")
-        sizes = [context_of(body) for body in at.server.requests]
-    limits = AgentLimits(max_context_bytes=sizes[1] - over)
+        said = at.run("日本 😀").messages
+        size = context_bytes(said[:-1], at.agent.tools.specs(), "ü")
+    limits = AgentLimits(max_context_bytes=size - over)
     with scene(answers, [counter.count], system="ü", limits=limits) as at:
         result = at.run("日本 😀")
         if not over:
@@ -123,7 +117,7 @@ def test_context_gate_is_exact(over: int) -> None:
             return
         assert (result.reason, len(at.server.requests)) == ("max-context", 1)
         assert result.failure is not None
-        for word in (f"{sizes[1]} bytes", f"max_context_bytes={sizes[1] - 1}"):
+        for word in (f"{size} bytes", f"max_context_bytes={size - 1}"):
             assert word in result.failure.message
         assert statuses(result.tool_calls) == ["ok"], "its result was there already"
 

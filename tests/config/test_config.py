@@ -290,7 +290,8 @@ def test_variable_reaches_one_provider() -> None:
            "STREAMCORE_PROVIDER_AZURE_AI_FOUNDRY_THINK_TAGS": "yes"}
     one = Config.load(None, env, {"provider": "llama.cpp"}).profile()
     two = Config.load(None, env, {"provider": "azure-ai-foundry"}).profile()
-    assert (one.options.done_marker, one.options.think_tags) == ("optional", False)
+    resolved = one.options.resolved()
+    assert (resolved.done_marker, resolved.think_tags) == ("optional", False)
     assert two.options.think_tags
 
 
@@ -348,12 +349,12 @@ def test_section_bends_only_its_provider(written: Write) -> None:
     name = written("[provider ollama]\nmodel = qwen\ndone_marker = optional\n"
                    "context_window = 4096\n[provider openai]\nmodel = gpt\nimages = no\n")
     ollama = Config.load(name, None, {"provider": "ollama"})
-    assert (ollama.model, ollama.profile().options.done_marker) == ("qwen", "optional")
+    assert (ollama.model, ollama.profile().options.resolved().done_marker) == ("qwen", "optional")
     assert ollama.profile().model("x").context_window == 4096
     openai = ollama.over({"provider": "openai"})
-    assert (openai.model, openai.profile().options.done_marker) == ("gpt", "required")
+    assert (openai.model, openai.profile().options.resolved().done_marker) == ("gpt", "required")
     assert not openai.profile().dialect_options(openai.profile().model("gpt-5")).images
-    assert get_profile("openai").options.images
+    assert get_profile("openai").options.resolved().images
 
 
 def test_context_window_of_a_file_wins_over_the_models(written: Write) -> None:

@@ -22,7 +22,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 PUBLIC: List[str] = [
     "Agent", "AgentEvent", "AgentLimits", "AgentResult", "AssistantMessage", "BlockEnd",
-    "BlockStart", "CallConfig", "Client", "Config", "ChatCompletionsOptions", "Failure", "Finish",
+    "BlockStart", "CallConfig", "ChatCompletionsOptions", "Client", "Config", "Dialect",
+    "DialectOptions", "Failure", "Finish",
     "FinishReason", "HttpAdapter", "HttpSettings", "ImageBlock", "Limits", "LlmAdapter",
     "LlmError", "LlmRequest", "LlmRuntime", "LoopbackServer", "Message", "MessageAssembler",
     "ModelInfo", "OptionNote", "Partial", "PreparedCall", "ProviderProfile", "ReasoningBlock",
@@ -30,7 +31,7 @@ PUBLIC: List[str] = [
     "StreamChunk", "TextBlock", "TextDelta", "TokenUsage", "Tool", "ToolCall", "ToolCallAssembler",
     "ToolCallDelta", "ToolError", "ToolOutcome", "ToolRegistry", "ToolResult", "Transport",
     "UsageChunk", "__version__", "assemble", "check_grammar", "chunk_from_dict", "error_chain",
-    "get_profile", "list_profiles", "parse_stream", "tool",
+    "find_dialect", "get_profile", "list_profiles", "parse_stream", "register_dialect", "tool",
 ]
 """Every public name. A change here is a change for users: say so in CHANGELOG.md."""
 

@@ -45,8 +45,10 @@ MAY_NEED: Dict[str, Set[str]] = {
 """A room that a copy may leave out → the rooms of this kind that it may import."""
 TOP = {"__main__", "__init__"}
 """What is in front of all rooms: they see each one, and say it where a room is missing."""
-LOADERS = {("__init__",), ("cli", "__init__"), ("providers", "profiles")}
-"""Where a module is imported by its name: a public name's, a command's, a provider's."""
+LOADERS = {
+    ("__init__",), ("cli", "__init__"), ("providers", "profiles"), ("wire", "dialects", "__init__"),
+}
+"""Where a module is imported by name: a public name's, a command's, a provider's, a dialect's."""
 
 HTTP = {"requests", "urllib3"}
 HTTP_OWNER = "transport"

@@ -12,10 +12,10 @@ import copy
 import json
 import pickle
 import shutil
-from dataclasses import FrozenInstanceError, fields, replace
+from dataclasses import FrozenInstanceError, replace
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import Any, Callable, Dict, FrozenSet, List, Tuple
+from typing import Any, Callable, Dict, FrozenSet, List, Mapping, Tuple
 
 import pytest
 
@@ -56,9 +56,16 @@ PLAIN = ProviderProfile("plain", "https://h/v1")
 def body_of(profile: ProviderProfile, messages: Any = "hi", **config: Any) -> Dict[str, Any]:
     """Return the body this profile's settings write."""
     request = LlmRequest.make("m", messages, provider=profile.name, **config)
-    model = profile.model("m")
-    effort = profile.effort_fields(config.get("reasoning_effort"), model)
-    return build_body(request, profile.dialect_options(model), effort)
+    options = profile.dialect_options(profile.model("m"))
+    return build_body(request, options, effort_fields(profile, config.get("reasoning_effort")))
+
+
+def effort_fields(profile: ProviderProfile, effort: Any, name: str = "m") -> Mapping[str, Any]:
+    """Return the body fields of an effort, decided as the runtime and the adapter decide."""
+    model = profile.model(name)
+    effort = model.default_effort if effort is None else effort
+    model.check_effort(effort)
+    return profile.effort_fields(effort)
 
 
 def answer_sent_back(profile: ProviderProfile, **extras: Any) -> Dict[str, Any]:
@@ -144,19 +151,19 @@ def switches(**efforts: Dict[str, Any]) -> Callable[[ProviderProfile], None]:
 
 
 def takes_no_effort(profile: ProviderProfile) -> None:
-    with pytest.raises(LlmError, match="takes no effort"):
+    with pytest.raises(LlmError, match="takes no reasoning effort"):
         body_of(profile, reasoning_effort="low")
     assert "reasoning_effort" not in body_of(profile)
 
 
 def splits_efforts_by_model(profile: ProviderProfile) -> None:
-    old, new = profile.model("kimi-k2.6"), profile.model("kimi-k3")
-    assert profile.effort_fields("off", old) == {"thinking": {"type": "disabled"}}
-    assert profile.effort_fields("on", old) == {"thinking": {"type": "enabled"}}
-    assert profile.effort_fields("max", new) == {"reasoning_effort": "max"}
+    old, new = "kimi-k2.6", "kimi-k3"
+    assert effort_fields(profile, "off", old) == {"thinking": {"type": "disabled"}}
+    assert effort_fields(profile, "on", old) == {"thinking": {"type": "enabled"}}
+    assert effort_fields(profile, "max", new) == {"reasoning_effort": "max"}
     for word, model in (("max", old), ("off", new)):
         with pytest.raises(LlmError):
-            profile.effort_fields(word, model)
+            effort_fields(profile, word, model)
 
 
 def takes_no_images(profile: ProviderProfile) -> None:
@@ -482,8 +489,8 @@ def test_notes_all_have_a_check(profile: ProviderProfile) -> None:
 def test_settings_off_the_defaults_all_have_a_note(profile: ProviderProfile) -> None:
     """A setting that no note explains is not in the package."""
     bent = {
-        item.name for item in fields(ChatCompletionsOptions)
-        if getattr(profile.options, item.name) != getattr(ChatCompletionsOptions(), item.name)
+        name for name, value in profile.options.given().items()
+        if value != profile.options.DEFAULTS[name]
     }
     watched = (
         "key_header", "key_prefix", "efforts", "headers", "session_header", "user_header",
@@ -562,7 +569,7 @@ def test_deepseek_is_as_promised() -> None:
     assert model == ModelInfo(
         "deepseek-v4-pro", 1_000_000, 256_000, ("off", "high", "max"), "high", False
     )
-    assert profile.effort_fields("off", model) == {"thinking": {"type": "disabled"}}
+    assert profile.effort_fields("off") == {"thinking": {"type": "disabled"}}
     assert profile.options.reasoning_passback == "tool-calls"
 
 
@@ -656,15 +663,14 @@ def test_known_model_has_its_own_values_first() -> None:
 
 def test_effort_passes_through_where_nothing_is_known() -> None:
     """The provider decides; no effort, no field."""
-    model = PLAIN.model("m")
-    assert PLAIN.effort_fields("odd", model) == {"reasoning_effort": "odd"}
-    assert PLAIN.effort_fields(None, model) == {}
+    assert effort_fields(PLAIN, "odd") == {"reasoning_effort": "odd"}
+    assert effort_fields(PLAIN, None) == {}
 
 
 def test_effort_given_none_is_the_default() -> None:
     """A profile with a default never leaves it to chance."""
     profile = replace(PLAIN, efforts={"off": {"t": 0}, "on": {"t": 1}}, default_effort="off")
-    assert profile.effort_fields(None, profile.model("m")) == {"t": 0}
+    assert effort_fields(profile, None) == {"t": 0}
 
 
 @pytest.mark.parametrize("effort", ["low", "HIGH", "", " high", 3, "x" * 500])
@@ -672,7 +678,7 @@ def test_effort_the_provider_has_not_is_refused(effort: Any) -> None:
     """Never clamped to a near one; the message lists what there is."""
     profile = get_profile("deepseek")
     with pytest.raises(LlmError) as caught:
-        profile.effort_fields(effort, profile.model("deepseek-v4-pro"))
+        effort_fields(profile, effort, "deepseek-v4-pro")
     failure = caught.value.failure
     assert failure.code == "UNSUPPORTED_REASONING_EFFORT" and failure.phase == "prepare"
     assert "off, high, max" in failure.message and len(failure.message) < 200
@@ -682,14 +688,14 @@ def test_effort_the_provider_has_not_is_refused(effort: Any) -> None:
 def test_effort_that_is_no_word_is_refused(effort: Any) -> None:
     """Where every word passes, it still has to be one."""
     with pytest.raises(LlmError, match="non-empty string"):
-        PLAIN.effort_fields(effort, PLAIN.model("m"))
+        effort_fields(PLAIN, effort)
 
 
 def test_model_without_efforts_takes_none() -> None:
     """What the model is known not to take is refused, whatever the profile passes."""
     profile = get_profile("openai")
-    with pytest.raises(LlmError, match="gpt-4o at openai takes no effort"):
-        profile.effort_fields("high", profile.model("gpt-4o"))
+    with pytest.raises(LlmError, match="gpt-4o takes no reasoning effort"):
+        effort_fields(profile, "high", "gpt-4o")
 
 
 def test_lock_publishes_one_effort_and_refuses_the_others() -> None:
@@ -698,10 +704,10 @@ def test_lock_publishes_one_effort_and_refuses_the_others() -> None:
     model = locked.model("deepseek-v4-flash")
     assert (model.efforts, model.default_effort) == (("off",), "off")
     disabled = {"thinking": {"type": "disabled"}}
-    assert locked.effort_fields(None, model) == locked.effort_fields("off", model) == disabled
+    assert effort_fields(locked, None) == effort_fields(locked, "off") == disabled
     for word in ("high", "max"):
-        with pytest.raises(LlmError, match="takes the reasoning efforts off, not"):
-            locked.effort_fields(word, model)
+        with pytest.raises(LlmError, match="there are: off"):
+            effort_fields(locked, word)
     assert get_profile("deepseek").model("x").efforts == ("off", "high", "max")
 
 
@@ -709,7 +715,7 @@ def test_lock_of_a_profile_that_passes_everything() -> None:
     """The words named are all there is; models keep what they take of them."""
     locked = get_profile("openai").locked_to("low", "high")
     assert locked.model("new").efforts == ("low", "high")
-    assert locked.effort_fields(None, locked.model("new")) == {"reasoning_effort": "low"}
+    assert effort_fields(locked, None, "new") == {"reasoning_effort": "low"}
     assert locked.model("gpt-4o").efforts == ()
 
 

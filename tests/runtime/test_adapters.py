@@ -299,7 +299,7 @@ def test_base_url_from_the_environment(ask: Any, server: LoopbackServer) -> None
         ({"limits": None}, r"limits is a Limits\(\.\.\.\), not NoneType"),
         ({"headers": [("a", "b")]}, "headers is a mapping of header names to values, not list"),
         ({"options": {"images": False}},
-         r"options is a ChatCompletionsOptions\(\.\.\.\) or None, not dict"),
+         r"options is the options of a dialect, or None, not dict"),
     ],
 )
 def test_settings_of_wrong_types_are_refused_when_made(settings: Any, words: str) -> None:

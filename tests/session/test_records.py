@@ -28,7 +28,8 @@ def test_answer_with_every_fact_survives_the_file(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     with Session.open(path) as session:
         session.user_message(Message("user", "hello"))
-        session.assistant_message(answer)
+        seq = session.assistant_message(answer)
+        assert "usage" not in session.events[seq].data["message"], "it stands beside the message"
     with Session.open(path) as session:
         found = session.derive_messages()[1]
     assert isinstance(found, AssistantMessage) and found == answer

@@ -534,6 +534,8 @@ PNG64 = "iVBORw0KGgo="
      "image/png"),
     ({"type": "input_image", "image_url": f"data:image/png;base64,{PNG64}"}, None, "image/png"),
     ({"type": "input_audio", "input_audio": {"data": PNG64, "format": "wav"}}, None, "audio/wav"),
+    ({"type": "audio", "audio": {"data": f"data:audio/mpeg;base64,{PNG64}", "format": "mp3"}}, None,
+     "audio/mpeg"),
     ({"type": "audio", "audio": {"id": "a", "data": PNG64, "transcript": "hi"}}, None, None),
     ({"type": "file", "file": {"file_data": f"data:application/pdf;base64,{PNG64}"}}, None,
      "application/pdf"),

@@ -226,7 +226,6 @@ def test_body_huge_numbers(name: str, value: int) -> None:
         [Message("system", (ToolResult("c", "x"),))],
         [Message("user", (TextBlock(None),))],  # type: ignore[arg-type]
         [Message("user", (ImageBlock(5),))],  # type: ignore[arg-type]
-        [Message("user", (OpaqueBlock("x"),))],  # type: ignore[arg-type]
         [Message("user", (TextBlock("x", [1]),))],  # type: ignore[arg-type]
         [Message("user", (TextBlock("x"),), extras="odd")],  # type: ignore[arg-type]
         [Message("user", (TextBlock("x"),), name=5)],  # type: ignore[arg-type]

@@ -19,12 +19,11 @@ from streamcore.values.errors import LlmError, Partial
 from streamcore.values.limits import Limits, resolve_limits
 from streamcore.values.messages import ReasoningBlock
 from streamcore.values.usage import TokenUsage
-from streamcore.wire.dialects import DIALECTS, make_decoder
 from streamcore.wire.dialects.chat_completions import ChatCompletionsDecoder
 from streamcore.wire.dialects.chat_completions import ChatCompletionsOptions
 from streamcore.wire.sse import SseEnd, SseEvent
 
-from support import DONE, D, F, J, call, run
+from support import DONE, D, F, J, call, run, make_decoder
 
 END = F("tool_calls") + DONE
 
@@ -43,7 +42,7 @@ CLEAN = SseEnd(False, "", "", (), True)
 def test_machine_returns_the_chunks_each_event_completed() -> None:
     """``push`` tells at once; ``[DONE]`` brings the rest and sets ``done``."""
     decoder = make_decoder()
-    assert isinstance(decoder, ChatCompletionsDecoder) and DIALECTS == ("chat-completions",)
+    assert isinstance(decoder, ChatCompletionsDecoder)
     assert decoder.push(delta({"role": "assistant", "content": ""})) == []
     assert decoder.push(delta({"content": "a"})) == [BlockStart(0, "text"), TextDelta(0, "a")]
     assert decoder.push(delta({"content": "b"}, "stop")) == [TextDelta(0, "b")]
