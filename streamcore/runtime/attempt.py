@@ -59,6 +59,7 @@ class Attempt:
         answer: Optional[Answer] = None
         # Read now, as requests does: a session's headers may have changed since stream().
         self.secrets = with_carried(self.secrets, *read_carried(*transport.carried()))
+        context.secrets = self.secrets
         decoder = make_decoder(
             self.dialect, self.options, self.limits, context.diagnostics, self.json_loads
         )

@@ -206,7 +206,8 @@ class HttpAdapter:
         limits = settings.limits_for(context)
         if context.budget is None:
             context.budget = WaitBudget(limits.total_timeout)
-        secrets = secrets_of(headers, url, key)
+        own = [tool for tool in request.tools if "function" not in tool]  # the provider's to run
+        secrets = secrets_of(headers, url, key, (config.extra_body, own))
         attempt = Attempt(
             profile.dialect, url, headers, data, limits, secrets, options, settings.json_loads
         )

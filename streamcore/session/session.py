@@ -111,7 +111,7 @@ class Session(EventLog):
             config: the settings as they are sent; secrets are masked.
             adapter_defaults: which settings the adapter filled in.
             system: the system prompt.
-            tools: the tools as dicts.
+            tools: the tools as dicts; of those that the provider runs, secrets are masked.
         Returns:
             The event's number, or None when nothing differs.
         Raises:
@@ -122,7 +122,9 @@ class Session(EventLog):
         header = {
             "reason": "initial" if last is None else again,
             "config": mask_config(config), "adapter_defaults": adapter_defaults,
-            "system": system, "tools": list(tools),
+            "system": system,
+            # A schema holds no secret, though a property in it may have the name of one.
+            "tools": [tool if "function" in tool else mask_config(tool) for tool in tools],
         }
         with refusing(lines.HEADER):
             if last is not None and _same_header(header, last.data):
