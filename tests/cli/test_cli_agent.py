@@ -194,7 +194,7 @@ def test_agent_cut_at_the_output_limit_says_so_and_succeeds() -> None:
     ([READ, {"status": 401, "json": {"error": {"message": "no"}}}], "AUTH", ""),
     ([READ, {"status": 200, "body": ""}], "EMPTY_RESPONSE", "empty-response"),
     ([says("a", finish="content_filter")], "CONTENT_FILTER", "content-filter"),
-    ([READ, READ, READ], "AGENT_LIMIT", "repeated-call"),
+    ([READ] * 6, "AGENT_LIMIT", "repeated-call"),
 ])
 def test_turn_that_fails_exits_with_one(answers: List[Any], code: str, reason: str) -> None:
     """Nothing unproven is on stdout; the last line of stderr has the code, and the reason."""

@@ -67,7 +67,7 @@ def schema_of(hint: Any, **more: Any) -> Dict[str, Any]:
     (bool, {"type": "boolean"}),
     (None, {"type": "null"}),
     (Any, {}),
-    (list, {"type": "array"}),
+    (list, {"type": "array", "items": {}}),
     (List[int], {"type": "array", "items": {"type": "integer"}}),
     (Sequence[str], {"type": "array", "items": {"type": "string"}}),
     (dict, {"type": "object"}),
