@@ -170,10 +170,10 @@ class Terminal:
             raise OutputFailed(f"stdout cannot be written: {error}") from None
 
     def _write_err(self, text: str) -> None:
+        if self._err is None:
+            return
         if self._err is self._out:
             self._write_out(text)
-            return
-        if self._err is None:
             return
         try:
             self._err.write(fitting(text, self._err.encoding))

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any, List
+from typing import List
 
 import pytest
 from agent_support import Answer, calls, says, scene, statuses
