@@ -623,7 +623,7 @@ def test_interrupt_in_a_tool_makes_history_valid_and_comes_out(error: BaseExcept
         assert at.run("again").text == "on"
 
 
-class BaseExceptionGroup_(BaseException):
+class Group(BaseException):
     """Stands for the builtin one, which older Pythons have not."""
 
     def __init__(self, *exceptions: BaseException) -> None:
@@ -631,7 +631,7 @@ class BaseExceptionGroup_(BaseException):
         self.exceptions = exceptions
 
 
-GROUP = type("BaseExceptionGroup", (BaseExceptionGroup_,), {})
+GROUP = type("BaseExceptionGroup", (Group,), {})
 
 
 class TimedOut(BaseException):

@@ -12,7 +12,8 @@ from agent_support import Answer, calls, check_result, loopback, says, scene, st
 from streamcore.agent import AgentLimits
 from streamcore.agent.gates import CONTEXT_DIALECT
 from streamcore.agent.tools import Tool, tool
-from streamcore.values.messages import Message
+from streamcore.agent.trimming import drop_tool_outputs
+from streamcore.values.messages import Message, ToolResult
 from streamcore.wire.dialects import context_bytes
 
 
@@ -226,6 +227,19 @@ def test_no_more_tool_outputs_go_than_have_to() -> None:
             sizes = [context_of(body) for body in at.server.requests]
             sent = [m["content"] for m in at.server.requests[-1]["messages"] if m["role"] == "tool"]
     assert [text[0] for text in sent] == ["[", "y", "y"]
+
+
+def test_outputs_in_parts_and_of_one_message_go_too() -> None:
+    """A result keeps its call, whether it is an error, and its own fields."""
+    parts = [{"type": "text", "text": "z" * 400}]
+    results = (ToolResult("a", parts, True, {"x": 1}), ToolResult("b", "y" * 400), ToolResult("c"))
+    said = [Message("tool", results), Message("assistant", "x" * 400), Message("user", "hi")]
+    first, *rest = drop_tool_outputs(said, 1)
+    assert rest == said[1:]
+    one, two, three = first.tool_results
+    assert (one.call_id, one.is_error, one.extras) == ("a", True, {"x": 1})
+    assert "left out" in one.content and "left out" in two.content
+    assert three == results[2] and drop_tool_outputs(said, 0) == said
 
 
 def test_short_outputs_and_the_users_words_are_left() -> None:
