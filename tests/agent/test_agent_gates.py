@@ -240,6 +240,7 @@ def test_outputs_in_parts_and_of_one_message_go_too() -> None:
     assert (one.call_id, one.is_error, one.extras) == ("a", True, {"x": 1})
     assert "left out" in one.content and "left out" in two.content
     assert three == results[2] and drop_tool_outputs(said, 0) == said
+    assert drop_tool_outputs(said[:1], 9999) == said[:1], "the newest stays"
 
 
 def test_short_outputs_and_the_users_words_are_left() -> None:
