@@ -51,7 +51,7 @@ def replaced(readme: str) -> Optional[str]:
 def _provider_row(profile: ProviderProfile) -> str:
     cells = (
         f"`{profile.name}`", _address(profile), _key(profile), _efforts(profile),
-        "yes" if profile.options.images else "no", _clocks(profile),
+        "yes" if profile.options.resolved().images else "no", _clocks(profile),
     )
     return f"| {' | '.join(cells)} |"
 

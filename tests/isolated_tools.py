@@ -47,6 +47,12 @@ def locate(point: Point, call_id: str = "") -> str:
     return f"{type(point).__name__} {point.x} {point.y} {call_id} {os.getpid()}"
 
 
+@tool(isolate=True, mutating=True)
+def change() -> str:
+    """Change something."""
+    return "changed"
+
+
 @tool(isolate=True)
 def fail(how: str) -> Any:
     """Fail in one of several ways."""

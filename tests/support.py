@@ -13,7 +13,9 @@ import json
 import random
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import (
+    Any, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union,
+)
 
 from streamcore.values.calls import LlmRequest
 from streamcore.values.chunks import (

@@ -55,6 +55,9 @@ def _end_at(timeout: Optional[float]) -> None:
 def _outcome(request: Dict[str, Any]) -> Dict[str, str]:
     try:
         made = _find(request)
+    except BaseException as error:  # importing a module may raise anything
+        return {"not-started": chain_text(error)}
+    try:
         value = made.invoke(request["arguments"], call_id=request["call_id"])
         return {"ok": render_output(value, request["max_bytes"])}
     except ToolError as error:

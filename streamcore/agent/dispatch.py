@@ -3,8 +3,7 @@
 
 In: a whole ``ToolCall``. Out: a ``ToolOutcome``, always, whatever the tool does:
 ``sys.exit()`` in it is a failure like any other, and so is an exception that cannot be
-shown. Only what the caller's own approver
-raises comes out, and Ctrl-C (``KeyboardInterrupt``, or what a signal handler raises).
+shown. Only ``KeyboardInterrupt`` comes out, and what the caller's own approver raises.
 """
 
 from __future__ import annotations
@@ -15,11 +14,11 @@ from typing import Any, Callable, Dict, NamedTuple, Optional, Union
 
 from ..values.messages import ToolCall
 from ..values.strictjson import mend_text
-from .isolation import ToolCancelled, ToolCrashed, ToolTimeout, run_isolated
-from .result import ToolOutcome
+from .isolation import ToolCancelled, ToolCrashed, ToolNotStarted, ToolTimeout, run_isolated
+from .result import Stop, ToolOutcome
 from .tools import InvalidArguments, Tool, ToolError, ToolRegistry, render_output
 from .tools.output import cut_text
-from .tools.raised import chain_text, error_text, is_own
+from .tools.raised import chain_text, error_text, raise_interrupt
 
 Approve = Callable[[ToolCall], Any]
 
@@ -27,6 +26,10 @@ CANCELLED = "cancelled before it ran"
 CANCELLED_RUNNING = "cancelled while it ran; its effects are unknown"
 INTERRUPTED = "interrupted while it ran; its effects are unknown"
 NOT_EXECUTED = "not executed"
+NOT_RUN = "not run: an earlier call failed"
+
+_FAILED = ("error", "invalid-arguments", "unknown-tool", "failed", "timeout")
+"""Statuses after which a change that the model counts on has not been made for sure."""
 
 
 class Ready(NamedTuple):
@@ -95,12 +98,39 @@ class Dispatcher:
             return self.outcome(call, "timeout", f"{error}; its effects are unknown")
         except ToolCancelled:
             return self.outcome(call, "cancelled", CANCELLED_RUNNING)
+        except ToolNotStarted as error:
+            return self.outcome(call, "failed", f"{error}; the tool did not run")
         except ToolCrashed as error:
-            return self.outcome(call, "failed", str(error))
+            return self.outcome(call, "failed", f"{error}; its effects are unknown")
         except BaseException as error:  # a tool may raise anything, and ends only itself
-            if not is_own(error):
-                raise
-            return self.outcome(call, "failed", chain_text(error))
+            raise_interrupt(error)
+            text = f"{chain_text(error)}; its effects are unknown"
+            return self.outcome(call, "failed", text)
+
+    def skipped(self, call: ToolCall, stop: Stop) -> ToolOutcome:
+        """Return the outcome of a call before which the loop had stopped."""
+        if stop.reason == "cancelled":
+            return self.outcome(call, "cancelled", CANCELLED)
+        why = stop.failure.message if stop.failure is not None else stop.reason
+        return self.outcome(call, "not-executed", f"{NOT_EXECUTED}: {why}")
+
+    def is_polling(self, call: ToolCall) -> bool:
+        """Say whether a call's tool is meant to be called until its result changes."""
+        tool = self.tools.get(call.name)
+        return tool is not None and tool.polling
+
+    def depends(self, call: ToolCall) -> bool:
+        """Say whether a call is not to run after a change of the same answer has failed."""
+        tool = self.tools.get(call.name)
+        return tool is not None and tool.mutating and not tool.independent
+
+    def is_failed_change(self, outcome: ToolOutcome) -> bool:
+        """Say whether what came of a call is a failure of a tool that changes things.
+
+        An unknown tool counts: its name may be a misspelt one of such a tool.
+        """
+        tool = self.tools.get(outcome.call.name)
+        return outcome.status in _FAILED and (tool is None or tool.mutating)
 
     def outcome(self, call: ToolCall, status: str, text: str) -> ToolOutcome:
         """Return an outcome whose text says that it is an error, where it is one."""

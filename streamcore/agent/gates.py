@@ -2,19 +2,21 @@
 """When the loop must stop: caps, and a model that goes round in circles.
 
 In: what an answer asks for, and what the run has had. Out: None, or a ``Stop`` that says
-which gate, its value and the setting. Every gate is exact: the limit itself passes, one
-more does not; and a step is judged as a whole, before any of its tools runs.
+which gate, its value and the setting. Every cap is exact: the limit itself passes, one
+more does not; and a step is judged as a whole, before any of its tools runs. Failures and
+repeated calls are judged by their results, and so one by one.
 """
 
 from __future__ import annotations
 
 import json
-from typing import Optional, Sequence, Set, Tuple
+from dataclasses import replace
+from typing import Dict, Optional, Sequence, Set, Tuple
 
 from ..values.agent_limits import AgentLimits
 from ..values.errors import Failure
 from ..values.messages import ToolCall
-from .result import Stop
+from .result import Stop, ToolOutcome
 
 LIMIT_CODE = "AGENT_LIMIT"
 """Code of the failure of a gate."""
@@ -23,14 +25,19 @@ TOOL_CODE = "TOOL_FAILED"
 
 
 class Gates:
-    """The caps of one run, and what the run has used of them."""
+    """The caps of one run, and what the run has used of them.
 
-    def __init__(self, limits: AgentLimits) -> None:
+    Args:
+        limits: the caps.
+        report: whether failures of tools go to the model and stop nothing.
+    """
+
+    def __init__(self, limits: AgentLimits, report: bool = False) -> None:
         self._limits = limits
+        self._report = report
         self._calls = 0
-        self._last = ""  # the call seen last, and how often in a row
-        self._row = 0
         self._failures: Set[Tuple[str, str]] = set()  # calls, and the errors they had
+        self._times: Dict[Tuple[str, str], int] = {}  # calls with their results; see _count
 
     def check_calls(self, calls: Sequence[ToolCall], step: int) -> Optional[Stop]:
         """Judge the calls of one answer, all together; ``step`` is the answer's number."""
@@ -52,37 +59,70 @@ class Gates:
                 "max-steps", f"answer {step} asks for tools, and another would have to follow",
                 "max_steps", limits.max_steps,
             )
-        return self._check_repeats(calls)
+        return None
+
+    def excess(self, size: int) -> int:
+        """Return by how many bytes a request of this size is too large."""
+        return max(0, size - self._limits.max_context_bytes)
 
     def check_context(self, size: int, trimmed: bool) -> Optional[Stop]:
         """Judge the size of the request about to be sent, in bytes."""
         limit = self._limits.max_context_bytes
-        if size <= limit:
+        if self.excess(size) == 0:
             return None
         text = f"the next request would have {size} bytes of messages and tools"
         after = " after trim" if trimmed else ""
         return _passed("max-context", text + after, "max_context_bytes", limit)
 
-    def check_failure(self, call: ToolCall, error: str) -> Optional[Stop]:
-        """Judge a failure that goes back to the model: once, not again."""
-        key = (call_key(call), error)
-        if key not in self._failures:
+    def weigh(self, outcome: ToolOutcome, polling: bool) -> Tuple[ToolOutcome, Optional[Stop]]:
+        """Judge what came of a call.
+
+        Args:
+            outcome: the call and its result.
+            polling: whether its tool is meant to be called until its result changes.
+        Returns:
+            The outcome as the model gets it, and why the run ends, or None.
+        """
+        stop = None if self._report else self._check_failure(outcome, polling)
+        if polling:
+            return outcome, stop
+        times, limit = self._count(outcome), self._limits.max_repeats
+        if times >= max(2, (limit + 1) // 2):
+            note = (f"\n[this call has come to the same result {times} times; at {limit} the run "
+                    "ends: try something else]")
+            outcome = replace(outcome, content=outcome.content + note)
+        if times >= limit and stop is None:
+            stop = _passed(
+                "repeated-call", f"{outcome.call.name} was called {times} times with the same "
+                "arguments and the same result", "max_repeats", limit,
+            )
+        return outcome, stop
+
+    def _check_failure(self, outcome: ToolOutcome, polling: bool) -> Optional[Stop]:
+        """Judge a failure: one that goes back to the model does so once, not again."""
+        name, status, text = outcome.call.name, outcome.status, outcome.content
+        if status in ("failed", "timeout"):
+            return Stop("tool-failure", Failure(TOOL_CODE, f"the tool {name} failed: {text}"))
+        if status not in ("error", "unknown-tool", "invalid-arguments"):
+            return None
+        key = (call_key(outcome.call), text)
+        if key not in self._failures or (polling and status == "error"):
             self._failures.add(key)
             return None
-        text = f"{call.name} was called again with the same arguments and failed again: {error}"
-        return Stop("repeated-failure", Failure(TOOL_CODE, text))
+        again = f"{name} was called again with the same arguments and failed again: {text}"
+        return Stop("repeated-failure", Failure(TOOL_CODE, again))
 
-    def _check_repeats(self, calls: Sequence[ToolCall]) -> Optional[Stop]:
-        for call in calls:
-            key = call_key(call)
-            self._row = self._row + 1 if key == self._last else 1
-            self._last = key
-            if self._row >= self._limits.max_repeats:
-                return _passed(
-                    "repeated-call", f"{call.name} was asked for {self._row} times in a row with "
-                    "the same arguments", "max_repeats", self._limits.max_repeats,
-                )
-        return None
+    def _count(self, outcome: ToolOutcome) -> int:
+        """Return how often a call has come to this result, without progress in between.
+
+        A call or a result that the run has not seen before is progress: all counts begin again.
+        """
+        pair = (call_key(outcome.call), outcome.content)
+        if pair not in self._times:
+            self._times = dict.fromkeys((*self._times, pair), 1)
+        else:
+            self._times[pair] += 1
+        return self._times[pair]
 
 
 def call_key(call: ToolCall) -> str:

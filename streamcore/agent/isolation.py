@@ -3,10 +3,10 @@
 
 In: a tool, checked arguments, a cancel event. Out: the text of its result; nothing else
 comes back. Raised: what the tool raised, as ``ToolError`` or ``ToolCrashed``; else
-``ToolTimeout`` or ``ToolCancelled``. What the tool started dies with it, whatever way the
-call ends; but one that left its process group does so for sure on Linux only, and not when
-the tool's process died by itself. There the tool also dies with this process. What it
-prints goes to standard error.
+``ToolNotStarted``, ``ToolTimeout`` or ``ToolCancelled``. What the tool started dies with it,
+whatever way the call ends; but one that left its process group does so for sure on Linux
+only, and not when the tool's process died by itself. There the tool also dies with this
+process. What it prints goes to standard error.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ import subprocess
 import sys
 import tempfile
 import threading
-from typing import Any, Dict, Mapping, Optional
+from contextlib import ExitStack, contextmanager
+from typing import Any, Dict, Iterator, Mapping, Optional
 
 from ..values.clock import Deadline
 from ..values.frozen import thaw
@@ -32,6 +33,10 @@ _GRACE = 0.5  # seconds a process may take to end once its answer is there
 
 class ToolCrashed(Exception):
     """The tool raised what is no ToolError, or its process died."""
+
+
+class ToolNotStarted(Exception):
+    """The tool's process could not be started, or could not load the tool."""
 
 
 class ToolTimeout(Exception):
@@ -60,7 +65,7 @@ def run_isolated(
             of its own process, which is never set.
         max_bytes: cap of the text.
     Raises:
-        ToolError, ToolCrashed, ToolTimeout, ToolCancelled.
+        ToolError, ToolCrashed, ToolNotStarted, ToolTimeout, ToolCancelled.
     """
     request = {
         "target": target_of(tool.run), "name": tool.name, "parameters": thaw(tool.parameters),
@@ -68,9 +73,7 @@ def run_isolated(
         "call_id": call_id, "max_bytes": max_bytes, "timeout": tool.timeout,
         "parent": os.getpid(),
     }
-    with tempfile.TemporaryDirectory(prefix="tool-") as folder:
-        with open(os.path.join(folder, REQUEST), "w", encoding="ascii") as file:
-            json.dump(request, file)
+    with _request_folder(request) as folder:
         process = _start(folder)
         try:
             _await(process, os.path.join(folder, ANSWER), tool.timeout, cancel)
@@ -79,9 +82,20 @@ def run_isolated(
         return _read(os.path.join(folder, ANSWER), process.returncode)
 
 
+@contextmanager
+def _request_folder(request: Dict[str, Any]) -> Iterator[str]:
+    """Make a folder that holds the request, and remove it afterwards."""
+    with ExitStack() as held:
+        try:
+            folder = held.enter_context(tempfile.TemporaryDirectory(prefix="tool-"))
+            with open(os.path.join(folder, REQUEST), "w", encoding="ascii") as file:
+                json.dump(request, file)
+        except OSError as exc:
+            raise ToolNotStarted(f"its request cannot be written: {exc}") from exc
+        yield folder
+
+
 def _start(folder: str) -> subprocess.Popen[bytes]:
-    if not sys.executable or getattr(sys, "frozen", False):  # a bundled program is no Python
-        raise ToolCrashed("there is no Python interpreter to run it in")
     # The path comes first, so that the child imports what this process would import.
     code = (
         "import sys; folder = sys.argv[1]; sys.path[:] = sys.argv[2:]; "
@@ -97,7 +111,7 @@ def _start(folder: str) -> subprocess.Popen[bytes]:
     try:
         return subprocess.Popen(command, stdin=subprocess.DEVNULL, **options)
     except OSError as exc:
-        raise ToolCrashed(f"its process cannot be started: {exc}") from exc
+        raise ToolNotStarted(f"its process cannot be started: {exc}") from exc
 
 
 def _await(
@@ -132,6 +146,8 @@ def _read(answer: str, returncode: int) -> str:
         raise ToolCrashed(f"its process died without an answer ({how})") from None
     if "error" in shown:
         raise ToolError(shown["error"])
+    if "not-started" in shown:
+        raise ToolNotStarted(f"its process cannot load it: {shown['not-started']}")
     if "failed" in shown:
         raise ToolCrashed(shown["failed"])
     return shown["ok"]

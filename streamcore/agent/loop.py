@@ -27,7 +27,8 @@ from ..values.messages import Message, TextBlock, ToolCall
 from .dispatch import Dispatcher
 from .result import AgentEvent, AgentResult
 from .tools import ToolRegistry
-from .turn import Model, Start, Trim, Turn
+from .trimming import Trim, check_trim
+from .turn import Model, Start, Turn
 
 Prompt = Union[str, Message, Mapping[str, Any], None]
 
@@ -53,9 +54,10 @@ class Agent:
         cancel: set it, from any thread or signal handler, to stop. Clear it to go on.
         on_tool_error: ``stop``, or ``report``: then no failure of a tool stops the loop,
             and each goes to the model; the caps still hold.
-        trim: called with the messages of a request over ``max_context_bytes``; returns
-            those to send instead, a valid history. The log keeps the whole conversation.
-            None stops there.
+        trim: what is done where a request is over ``max_context_bytes``. A function is
+            called with its messages, and returns those to send instead, a valid history.
+            ``tool-outputs`` puts a mark in the place of tool outputs, the oldest first. The
+            log keeps the whole conversation. None stops there.
         call_limits: clocks and sizes of each call of the model, over the client's.
     Raises:
         TypeError, ValueError: for what cannot be.
@@ -76,13 +78,14 @@ class Agent:
         on_event: Optional[Callable[[AgentEvent], Any]] = None,
         cancel: Optional[threading.Event] = None,
         on_tool_error: str = "stop",
-        trim: Optional[Trim] = None,
+        trim: Union[Trim, str, None] = None,
         call_limits: Optional[Limits] = None,
     ) -> None:
         if not isinstance(limits, AgentLimits):
             raise TypeError(f"limits are AgentLimits, not {type(limits).__name__}")
         if on_tool_error not in ("stop", "report"):
             raise ValueError(f"on_tool_error is 'stop' or 'report', not {on_tool_error!r}")
+        check_trim(trim)
         self.session = Session() if session is None else session
         self.tools = tools if isinstance(tools, ToolRegistry) else ToolRegistry(tools)
         self.limits = limits
@@ -111,8 +114,7 @@ class Agent:
         Raises:
             TypeError, ValueError: for a prompt that is none, or is empty.
             RuntimeError: when a turn of this agent is under way.
-            KeyboardInterrupt: and what else is no ``Exception``; but ``SystemExit``,
-                ``GeneratorExit`` and asyncio's ``CancelledError`` of a tool are failures
+            KeyboardInterrupt: subclasses included; whatever else a tool raises is a failure
                 of the tool.
             What ``approve``, ``trim``, ``on_chunk``, ``on_event`` and a runtime's hooks raise.
         """

@@ -28,7 +28,7 @@ REASONS: Dict[str, str] = {
     "max-calls": "the run would pass its limit of tool calls; the last answer's were not run",
     "max-steps": "the run has had its number of answers; the last one's calls were not run",
     "max-context": "the next request would be larger than the limit; it was not sent",
-    "repeated-call": "the model asked for the same call again and again; the last was not run",
+    "repeated-call": "the same call came to the same result again and again",
     "repeated-failure": "the same call failed in the same way again",
     "tool-failure": "a tool raised what is no ToolError, or passed its timeout",
 }
@@ -44,11 +44,11 @@ STATUSES: Dict[str, str] = {
     "unknown-tool": "there is no tool of that name",
     "invalid-arguments": "the arguments do not fit the tool",
     "refused": "the approver said no, or there was none to ask",
-    "failed": "the tool raised another exception, SystemExit included, or its process died",
+    "failed": "the tool raised another exception, or its process died or could not be started",
     "timeout": "the tool was killed at its timeout",
     "cancelled": "the caller's cancel came before or while it ran",
     "interrupted": "it ran when the turn was broken off from outside",
-    "not-executed": "the loop had stopped before it",
+    "not-executed": "the loop had stopped, or an earlier call of the answer had failed",
 }
 """How one call ended, and what the word means."""
 

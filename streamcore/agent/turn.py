@@ -11,26 +11,26 @@ from __future__ import annotations
 from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import (
-    Any, Callable, Dict, Generator, List, Optional, Protocol, Sequence, Tuple, TypeVar,
+    Callable, Dict, Generator, List, Optional, Protocol, Sequence, Tuple, TypeVar, Union,
 )
 
 from ..runtime import Recorder, RunningCall
+from ..runtime.secrets import hide
 from ..session import Session
 from ..values.agent_limits import AgentLimits
 from ..values.calls import CallConfig, CallContext, LlmRequest
 from ..values.chunks import Finish
-from ..values.errors import Failure, LlmError, aborted_error
+from ..values.errors import LlmError, aborted_error
 from ..values.frozen import FrozenDict
-from ..values.given import read_messages
 from ..values.limits import Limits
 from ..values.messages import AssistantMessage, Message, ToolCall
 from ..values.usage import TokenUsage
 from ..wire.history import context_bytes
-from .dispatch import CANCELLED, INTERRUPTED, NOT_EXECUTED, Dispatcher, Ready
-from .gates import TOOL_CODE, Gates
+from .dispatch import INTERRUPTED, NOT_EXECUTED, NOT_RUN, Dispatcher, Ready
+from .gates import Gates
 from .result import AgentEvent, AgentResult, Stop, ToolOutcome
+from .trimming import Trim, drop_tool_outputs, read_trimmed
 
-Trim = Callable[[Tuple[Message, ...]], Sequence[Any]]
 _Given = TypeVar("_Given")
 _Made = TypeVar("_Made")
 Events = Generator[AgentEvent, None, _Made]  # the events of a part of the turn, and its value
@@ -76,7 +76,7 @@ class Turn:
         session: the log.
         dispatcher: runs the calls.
         limits: the caps.
-        trim: shortens a history that is over its cap.
+        trim: shortens a history that is over its cap: a function, or ``tool-outputs``.
         report: whether failures of tools go to the model and stop nothing.
     """
 
@@ -86,18 +86,19 @@ class Turn:
         session: Session,
         dispatcher: Dispatcher,
         limits: AgentLimits,
-        trim: Optional[Trim],
+        trim: Union[Trim, str, None],
         report: bool,
     ) -> None:
         self._model, self._session, self._dispatcher = model, session, dispatcher
-        self._gates = Gates(limits)
-        self._trim, self._report = trim, report
+        self._gates = Gates(limits, report)
+        self._trim = trim
         self._step = 0  # the number of the step under way
         self._steps = 0  # whole answers
         self._usage: Optional[TokenUsage] = None
         self._message: Optional[AssistantMessage] = None
         self._outcomes: List[ToolOutcome] = []
         self._open: Dict[str, ToolCall] = {}  # calls of the last answer without a result
+        self._context: Optional[CallContext] = None  # of the last call of the model
         self._running = ""  # the id of the call whose tool is running
         self._stop: Optional[Stop] = None
         self._callers: Optional[BaseException] = None  # what a callback of the caller raised
@@ -142,21 +143,16 @@ class Turn:
         messages: Sequence[Message] = self._session.derive_messages()
         messages = messages if said is None else [*messages, said]
         size = self._size(messages)
-        trimmed = self._trim is not None and self._gates.check_context(size, False) is not None
-        if trimmed:
-            messages, size = self._trimmed(messages)
-        return messages, self._gates.check_context(size, trimmed)
-
-    def _trimmed(self, messages: Sequence[Message]) -> Tuple[Sequence[Message], int]:
-        """Return what ``trim`` gives as messages a provider could take, and their size."""
-        assert self._trim is not None
-        given = self._ask(self._trim, tuple(messages))
-        try:
-            messages = read_messages(given)
-            return messages, self._size(messages)
-        except LlmError as error:
-            text = f"trim gave no valid history: {error.failure.message}"
-            raise LlmError(text, error.code, phase="prepare") from error
+        stop = self._gates.check_context(size, False)
+        if stop is None or self._trim is None:
+            return messages, stop
+        if isinstance(self._trim, str):
+            messages = drop_tool_outputs(messages, self._gates.excess(size))
+            size = self._size(messages)
+        else:
+            given = self._ask(self._trim, tuple(messages))
+            messages, size = read_trimmed(given, self._size)
+        return messages, self._gates.check_context(size, True)
 
     def _size(self, messages: Sequence[Message]) -> int:
         return context_bytes(messages, self._model.tools, self._model.system or "")
@@ -168,7 +164,7 @@ class Turn:
             LlmError: what is wrong locally.
         """
         model = self._model
-        context = CallContext(self._dispatcher.cancel, model.limits)
+        context = self._context = CallContext(self._dispatcher.cancel, model.limits)
         request = LlmRequest(model.config, tuple(messages), model.system, model.tools, context)
         return model.start(request, recorder=self._session.recorder(turn=False), whole=model.whole)
 
@@ -198,14 +194,21 @@ class Turn:
     def _calls(self, calls: Sequence[ToolCall]) -> Events[Optional[Stop]]:
         """Answer every call of a step, in order; return why the loop stops, or None."""
         stop = self._gates.check_calls(calls, self._steps)
+        failed = False  # whether a change that a call of this answer was to make has failed
         for call in calls:
-            if stop is None:
-                outcome = yield from self._call(call)
+            if stop is not None:
+                outcome = self._dispatcher.skipped(call, stop)
+            elif failed and self._dispatcher.depends(call):
+                outcome = self._dispatcher.outcome(call, "not-executed", NOT_RUN)
             else:
-                outcome = self._skipped(call, stop)
+                outcome = yield from self._call(call)
+            failed = failed or self._dispatcher.is_failed_change(outcome)
+            outcome, judged = (outcome, stop) if stop else self._weighed(outcome)
             self._record(outcome)
             yield AgentEvent("tool-result", self._step, outcome=outcome)
-            stop = stop or self._judge(outcome)
+            if outcome.status == "cancelled" or self._dispatcher.cancelled:
+                judged = Stop("cancelled", aborted_error().failure)
+            stop = stop or judged
         return stop
 
     def _call(self, call: ToolCall) -> Events[ToolOutcome]:
@@ -219,12 +222,6 @@ class Turn:
             raise _meddled(error) from error
         self._running = call.id
         return self._dispatcher.run(ready)
-
-    def _skipped(self, call: ToolCall, stop: Stop) -> ToolOutcome:
-        if stop.reason == "cancelled":
-            return self._dispatcher.outcome(call, "cancelled", CANCELLED)
-        why = stop.failure.message if stop.failure is not None else stop.reason
-        return self._dispatcher.outcome(call, "not-executed", f"{NOT_EXECUTED}: {why}")
 
     def _record(self, outcome: ToolOutcome) -> None:
         fault = self._keep(outcome)
@@ -243,22 +240,14 @@ class Turn:
         self._outcomes.append(outcome)
         return fault
 
-    def _judge(self, outcome: ToolOutcome) -> Optional[Stop]:
-        """Say whether the loop goes on after this outcome."""
-        status = outcome.status
-        if status == "cancelled" or self._dispatcher.cancelled:
-            return Stop("cancelled", aborted_error().failure)
-        if self._report:
-            return None
-        if status in ("failed", "timeout"):
-            name = outcome.call.name
-            text = f"the tool {name} failed: {outcome.content}"
-            if status == "failed":  # of one that ran out of time, its outcome says so
-                text += "; its effects are unknown"
-            return Stop("tool-failure", Failure(TOOL_CODE, text))
-        if status in ("error", "unknown-tool", "invalid-arguments"):
-            return self._gates.check_failure(outcome.call, outcome.content)
-        return None
+    def _weighed(self, outcome: ToolOutcome) -> Tuple[ToolOutcome, Optional[Stop]]:
+        """Return what came of a call as the model gets it, and why the loop stops, or None.
+
+        A tool may have read a key, from a file or the environment: it goes no further.
+        """
+        assert self._context is not None  # it asked for the call
+        outcome = replace(outcome, content=hide(outcome.content, self._context.secrets))
+        return self._gates.weigh(outcome, self._dispatcher.is_polling(outcome.call))
 
     def _ask(self, callback: Callable[[_Given], _Made], value: _Given) -> _Made:
         """Call what may raise an error of the caller's own, and remember such an error."""

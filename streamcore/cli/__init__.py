@@ -67,12 +67,12 @@ def main(
     except exits.Usage as error:
         terminal.note(f"{PROGRAM}: {error}")
         return exits.USAGE
-    except KeyboardInterrupt:
-        terminal.note("interrupted")
-        return exits.INTERRUPTED
     except exits.Terminated:
         terminal.note("ended by SIGTERM")
         return exits.TERMINATED
+    except KeyboardInterrupt:
+        terminal.note("interrupted")
+        return exits.INTERRUPTED
     except exits.OutputGone:
         terminal.give_up_stdout()
         return exits.UNREAD
@@ -107,6 +107,7 @@ def _run(argv: Sequence[str], terminal: Terminal) -> int:
         terminal.text(str(shown))
         return exits.PROVEN
     terminal.debug = args.debug
+    terminal.check_stdout()  # before a request is paid for
     with _traced(args.debug, terminal):
         code: int = args.run(args, terminal)
         return code

@@ -55,7 +55,7 @@ _CAP_WORDS = {
     "max_steps": "answers in the whole turn; the calls of the last one are not run",
     "max_output_bytes": "of one tool result",
     "max_context_bytes": "of messages and tools in one request",
-    "max_repeats": "at which repetition in a row the same call is a loop",
+    "max_repeats": "times a call may come to the same result; half of it warns the model",
 }
 
 
@@ -165,7 +165,8 @@ def _tools(args: Namespace, config: Config, held: ExitStack) -> ToolRegistry:
     registry = ToolRegistry()
     if not args.no_folder:
         try:
-            folder = held.enter_context(Folder(args.folder))
+            withheld = [path for path in (config.file, args.session) if path]
+            folder = held.enter_context(Folder(args.folder, withheld=withheld))
         except (OSError, ValueError) as error:
             raise Usage(f"--folder {args.folder}: {getattr(error, 'strerror', None) or error}")
         for tool in FolderTools(folder, config.agent_limits().max_output_bytes).tools():

@@ -50,5 +50,5 @@ class OutputFailed(Exception):
     """Stdout cannot be written; the text says why."""
 
 
-class Terminated(BaseException):
-    """SIGTERM came; like ``KeyboardInterrupt`` no error of the work itself."""
+class Terminated(KeyboardInterrupt):
+    """SIGTERM came. Like Ctrl-C it is no failure of a tool that runs at that moment."""

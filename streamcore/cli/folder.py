@@ -3,10 +3,11 @@
 
 In: relative paths as a model writes them. Out: open regular files, and what folders hold.
 Refused with ``ToolError``: absolute paths, ``..``, symbolic links wherever in the path they
-stand, devices, FIFOs and sockets. Where the system can open relative to an open folder
-(openat), each part of a path is opened so, without following links: a link that is put there
-meanwhile changes nothing. Elsewhere (Windows) each part is looked at before and after the
-opening. Hard links and mounts inside the folder count as part of it.
+stand, devices, FIFOs and sockets, and files that the caller withholds. Where the system can
+open relative to an open folder (openat), each part of a path is opened so, without following
+links: a link that is put there meanwhile changes nothing. Elsewhere (Windows) each part is
+looked at before and after the opening. Hard links and mounts inside the folder count as part
+of it.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ from __future__ import annotations
 import os
 import re
 import stat
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import islice
-from typing import Any, BinaryIO, Callable, Iterator, List, NamedTuple, Tuple, Union
+from typing import (
+    Any, BinaryIO, Callable, Iterator, List, NamedTuple, Sequence, Tuple, Union,
+)
 
 from ..agent.tools import ToolError
 from ..values.showing import show
@@ -58,6 +61,8 @@ class Folder:
         path: the folder; this one path may be, or lead over, a symbolic link.
         openat: whether paths are opened part by part relative to the folder.
         look: tells of a file what it is, before it is opened.
+        withheld: paths of files that are never opened, under whatever name they stand in the
+            folder; one need not be there yet.
     Raises:
         OSError: when it cannot be opened, or is no folder.
     """
@@ -67,12 +72,14 @@ class Folder:
         path: Union[str, "os.PathLike[str]"],
         openat: bool = HAS_OPENAT,
         look: Callable[..., os.stat_result] = os.stat,
+        withheld: Sequence[str] = (),
     ) -> None:
         self._fd = -1  # first of all, for __del__
         self.path = os.path.realpath(path)
         if not stat.S_ISDIR(os.stat(self.path).st_mode):
             raise NotADirectoryError(20, "it is no folder", self.path)
         self._openat, self._look = openat, look
+        self._withheld = tuple(os.path.abspath(path) for path in withheld)
         if openat:
             self._fd = os.open(self.path, _FOLDER_FLAGS)
 
@@ -89,6 +96,7 @@ class Folder:
         if fd < 0:
             raise ToolError("the folder itself is no file")
         with open(fd, "rb") as file, _as_tool_error(path):
+            self._check_withheld(fd, path)
             yield file
 
     def entries(self, path: str = ".") -> List[Found]:
@@ -137,6 +145,13 @@ class Folder:
 
     def __del__(self) -> None:
         self.close()
+
+    def _check_withheld(self, fd: int, path: str) -> None:
+        """Refuse a file that is withheld, looked at now: an editor replaces a file it saves."""
+        for withheld in self._withheld:
+            with suppress(OSError):  # it is not there
+                if os.path.samestat(os.stat(withheld), os.fstat(fd)):
+                    raise ToolError(f"{_shown(path)}: it is withheld, since it may hold a key")
 
     def _open(self, parts: Tuple[str, ...], path: str) -> int:
         if not self._openat:

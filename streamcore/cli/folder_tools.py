@@ -18,6 +18,7 @@ from ..values.strictjson import mend_text
 from .folder import FILE, FOLDER, LINK, Folder, Found
 from .folder_walk import MAX_FILE_BYTES, Search, Walk, is_binary, read_as_text
 
+_CUT = "…".encode("utf-8")  # ends a line that is cut
 _MARK_ROOM = 200  # bytes kept free for the words about what was left out
 
 
@@ -164,7 +165,7 @@ def _about(found: Found) -> str:
 
 
 def _cut(line: str, room: int) -> str:
-    return line.encode("utf-8")[:room].decode("utf-8", "ignore")
+    return line.encode("utf-8")[:room - len(_CUT)].decode("utf-8", "ignore") + _CUT.decode("utf-8")
 
 
 def _with_notes(text: str, notes: List[str]) -> str:

@@ -105,13 +105,23 @@ class Search:
         for number, line in enumerate(text.split("\n"), 1):
             at = (line.lower() if self._lower else line).find(self._wanted)
             if at >= 0:
-                start = max(0, at - _LONGEST_HIT // 2)
-                hit = f"{place}:{number}: {line[start:start + _LONGEST_HIT].strip()}"
+                hit = f"{place}:{number}: {_snippet(line, at)}"
                 self.hits.append(hit)
                 self.size += len(hit) + 1
 
     def _skip(self, why: str) -> None:
         self._skipped[why] = self._skipped.get(why, 0) + 1
+
+
+def _snippet(line: str, at: int) -> str:
+    """Return a line, or what is round a place in it, with marks where it is cut.
+
+    Whoever masks secrets knows by the marks that what stands there may be a part of one.
+    """
+    start = max(0, at - _LONGEST_HIT // 2)
+    end = start + _LONGEST_HIT
+    before, after = "…" if start else "", "…" if end < len(line) else ""
+    return before + line[start:end].strip() + after
 
 
 def is_binary(data: bytes) -> bool:

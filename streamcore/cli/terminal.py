@@ -76,6 +76,14 @@ class Terminal:
         """Return a terminal that writes asides and notes to stdout too."""
         return Terminal(self.stdin, self._out, self._out, self.environ)
 
+    def check_stdout(self) -> None:
+        """Refuse to begin where nothing can be written.
+
+        Raises:
+            OutputFailed: where the process has no stdout, or a closed one.
+        """
+        self._write_out("")
+
     def text(self, text: str) -> None:
         """Write more of an answer's text to stdout."""
         self.end_aside()
@@ -152,7 +160,7 @@ class Terminal:
 
     def _write_out(self, text: str) -> None:
         if self._out is None:
-            return
+            raise OutputFailed("there is no stdout to write to")
         try:
             self._out.write(fitting(text, self._out.encoding))
             self._out.flush()
@@ -162,10 +170,10 @@ class Terminal:
             raise OutputFailed(f"stdout cannot be written: {error}") from None
 
     def _write_err(self, text: str) -> None:
+        if self._err is None:
+            return
         if self._err is self._out:
             self._write_out(text)
-            return
-        if self._err is None:
             return
         try:
             self._err.write(fitting(text, self._err.encoding))

@@ -77,6 +77,11 @@ class Config:
         return cls(Choice(tuple(layers), env), None if file is None else os.fsdecode(file))
 
     @property
+    def file(self) -> Optional[str]:
+        """The path of the file it was read from, or None."""
+        return self._file
+
+    @property
     def model(self) -> Optional[str]:
         """The model's name, or None."""
         found = self._choice.bound("model")

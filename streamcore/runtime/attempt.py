@@ -54,6 +54,7 @@ def read_answer(
     """
     # Read now, as requests does: an HTTP session's headers may have changed since stream().
     secrets = with_carried(post.secrets, *read_carried(*transport.carried()))
+    context.secrets = secrets
     trace = _Trace(secrets) if log.isEnabledFor(logging.DEBUG) else None
     answer: Optional[Answer] = None
     try:

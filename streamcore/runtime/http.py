@@ -198,7 +198,8 @@ class HttpAdapter:
         if context.budget is None:
             context.budget = WaitBudget(limits.total_timeout)
         self._transport.check()
-        secrets = secrets_of(headers, url, key)
+        own = [tool for tool in request.tools if "function" not in tool]  # the provider's to run
+        secrets = secrets_of(headers, url, key, (config.extra_body, own))
         post = Post(url, headers, data, limits, secrets, profile.request_id_headers)
         decoder = dialect.make_decoder(options, limits, context.diagnostics, settings.json_loads)
         return read_answer(self._transport, post, dialect, decoder, context)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """What no text may show: the secrets of one request, and masking them.
 
-In: the headers and the addresses a request is sent with. Out: every form in which a
-provider may echo a secret of theirs, and texts with these forms replaced by ``***``.
-A text that was cut may end, or begin, in the middle of a secret: that part is masked too.
+In: the headers and the addresses a request is sent with, and the caller's own fields of its
+body. Out: every form in which a provider may echo a secret of theirs, and texts with these
+forms replaced by ``***``. A text that was cut may end, or begin, in the middle of a secret:
+that part is masked too. What a field's name says of its value, ``session.masking`` decides.
 """
 
 from __future__ import annotations
@@ -11,33 +12,43 @@ from __future__ import annotations
 import base64
 import json
 import re
-from typing import Iterable, List, Mapping, Optional, Sequence, Set, Tuple
+from typing import Any, Iterable, List, Mapping, Optional, Sequence, Set, Tuple
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from ..values.masking import mask_config
 from ..values.redaction import MASK, is_secret_header, is_secret_parameter, redact
 
 _SHORTEST = 4  # as in redaction: a shorter one hides nothing and masks half of any text
 _SCHEMES = ("bearer", "basic", "token", "digest", "apikey", "api-key", "key")
-# What stands where a text was cut: after its head, before its tail.
-_CUT_AFTER = ("'", '"', "…", " …", "...", " ...", "*")
-_CUT_BEFORE = ("'", '"', "…", "… ", "...", "... ", "*")
+# What stands where a text was cut, after what is left of it; before it, the same from behind.
+_CUT_AFTER = ("'", '"', "…", " …", "...", " ...", "*", "\n[output cut")  # the last of tools
+_MAY_BE_CUT = re.compile("[%s]" % re.escape("".join(sorted({edge[0] for edge in _CUT_AFTER}))))
+_STRIDE = 64  # characters compared at once in a secret that holds nothing a cut begins with
 _ESCAPED = re.compile(r"[\\'\"]|[^ -~]")
 _LONGEST_CHAIN = 16  # causes of causes; more is a cycle
 _SHORTEST_PART = 6  # a shorter part of a secret gives nothing away
 
 
-def secrets_of(headers: Mapping[str, str], url: str, key: str = "") -> Sequence[str]:
+def secrets_of(
+    headers: Mapping[str, str],
+    url: str,
+    key: str = "",
+    fields: Sequence[Any] = (),
+) -> Sequence[str]:
     """Return every form of what is secret in a request.
 
     Args:
         headers: as they are sent.
         url: as it is sent; its user, password and secret query parameters count.
         key: the bare key, in whatever header it travels.
+        fields: what else of the caller's own the body has; what a log would mask of it counts.
     """
     found: List[str] = [key] if key else []
     found += _in_headers(headers.items())
     if "@" in url or "?" in url:
         found += _in_address(url)
+    if any(fields):
+        found += _in_fields(fields, mask_config(fields))
     return _forms(found)
 
 
@@ -92,25 +103,89 @@ def _in_address(url: str) -> Iterable[str]:
             yield from (plain for _, plain in parse_qsl(pair))
 
 
+def _in_fields(value: Any, masked: Any) -> Iterable[str]:
+    """Yield the secrets of a value: the texts that its masked copy does not show."""
+    if isinstance(value, str):
+        if masked == MASK:
+            yield value
+            if value.partition(" ")[0].lower() in _SCHEMES:
+                yield from _parts(value)
+        elif masked != value:  # a part of it is masked: it is an address, or a header
+            yield from _in_address(value) if "://" in value else _parts(value)
+    elif isinstance(value, Mapping):
+        shown = list(masked.values()) if isinstance(masked, Mapping) else masked
+        yield from _in_fields(list(value.values()), shown)
+    elif isinstance(value, (list, tuple)):
+        inner = masked if isinstance(masked, list) else [masked] * len(value)
+        for one, shown in zip(value, inner):
+            yield from _in_fields(one, shown)
+
+
 def mask(text: str, secrets: Sequence[str]) -> str:
-    """Return ``text`` with each secret masked, and the part of one at a cut edge."""
-    text = redact(text, secrets)
+    """Return ``text`` without credentials in addresses and headers, and without ``secrets``."""
+    return hide(redact(text, secrets), secrets)
+
+
+def hide(text: str, secrets: Sequence[str]) -> str:
+    """Return ``text`` with each secret masked, and the part of one where the text was cut.
+
+    Args:
+        text: any text.
+        secrets: as ``secrets_of`` returns them.
+    """
     for secret in secrets:
-        if secret[:_SHORTEST_PART] in text or secret[-_SHORTEST_PART:] in text:
-            text = _mask_parts(text, secret)
-    return text
+        text = text.replace(secret, MASK)
+    for secret in secrets:
+        text = _mask_heads(text, secret)
+    behind = text[::-1]  # a tail is a head when both are read from behind
+    for secret in secrets:
+        behind = _mask_heads(behind, secret[::-1])
+    return behind[::-1]
 
 
-def _mask_parts(text: str, secret: str) -> str:
-    for size in range(len(secret) - 1, _SHORTEST_PART - 1, -1):
-        head, tail = secret[:size], secret[-size:]
-        for edge in _CUT_AFTER:
-            text = text.replace(head + edge, MASK + edge)
-        for edge in _CUT_BEFORE:
-            text = text.replace(edge + tail, edge + MASK)
-        if text.endswith(head):
-            text = text[: -size] + MASK
-    return text
+def _mask_heads(text: str, secret: str) -> str:
+    """Mask each beginning of a secret that stands at the end of the text, or before a cut.
+
+    This is the search of Knuth, Morris and Pratt: its time grows with the length of the text,
+    whatever the length of the secret. ``size`` characters before ``at`` begin the secret.
+    """
+    head = secret[:_SHORTEST_PART]
+    at = text.find(head) if len(secret) > _SHORTEST_PART else -1
+    if at < 0:
+        return text
+    borders, plain = _borders(secret), _MAY_BE_CUT.search(secret) is None
+    shown: List[str] = []
+    kept = 0  # what is before it stands in ``shown``
+    while at >= 0:
+        size, at = _SHORTEST_PART, at + _SHORTEST_PART
+        while size >= _SHORTEST_PART:
+            part = secret[size:size + _STRIDE]
+            while plain and part and text.startswith(part, at):
+                size, at = size + len(part), at + len(part)
+                part = secret[size:size + _STRIDE]
+            if at == len(text) or text.startswith(_CUT_AFTER, at):
+                if at - size >= kept:  # else the part that was masked last has grown
+                    shown += (text[kept:at - size], MASK)
+                kept = at
+            if at == len(text):
+                break
+            while size and (size == len(secret) or secret[size] != text[at]):
+                size = borders[size]
+            size += secret[size] == text[at]
+            at += 1
+        at = text.find(head, at - min(size, _SHORTEST_PART - 1))
+    return "".join((*shown, text[kept:]))
+
+
+def _borders(secret: str) -> List[int]:
+    """Return for each beginning of a text how much of it is also its end."""
+    borders, size = [0, 0], 0
+    for at in range(1, len(secret)):
+        while size and secret[size] != secret[at]:
+            size = borders[size]
+        size += secret[size] == secret[at]
+        borders.append(size)
+    return borders
 
 
 def drop_telling_causes(error: BaseException, secrets: Sequence[str]) -> None:

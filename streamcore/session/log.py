@@ -17,10 +17,10 @@ from typing import (
 
 from ..values.chunks import StreamChunk
 from ..values.errors import LlmError
+from ..values.masking import mask_config
 from . import lines
 from .history import read_entry
 from .lines import Event, encode_chunk, encode_given
-from .masking import mask_config
 from .state import FORMAT, LogState, Recovery, load
 from .storage import LogFile, MemoryLines, Sync, Write
 

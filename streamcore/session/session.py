@@ -14,6 +14,7 @@ from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Seque
 
 from ..values.chunks import StreamChunk
 from ..values.errors import Failure
+from ..values.masking import mask_config
 from ..values.messages import Message, ToolCall
 from ..values.retry import RetryRecord
 from ..values.strictjson import mend_surrogates
@@ -22,7 +23,6 @@ from . import lines, recorded
 from .history import in_call_order
 from .lines import refusing
 from .log import EventLog
-from .masking import mask_config
 from .recorder import CallRecorder
 from .records import check_answer, check_said, message_to_record, result_content, same_message
 
@@ -120,7 +120,7 @@ class Session(EventLog):
             config: the settings as they are sent; secrets are masked.
             adapter_defaults: which settings the adapter filled in.
             system: the system prompt.
-            tools: the tools as dicts.
+            tools: the tools as dicts; of those that the provider runs, secrets are masked.
         Returns:
             The event's number, or None when nothing differs.
         Raises:
@@ -131,7 +131,9 @@ class Session(EventLog):
         header = {
             "reason": "initial" if last is None else again,
             "config": mask_config(config), "adapter_defaults": adapter_defaults,
-            "system": system, "tools": list(tools),
+            "system": system,
+            # A schema holds no secret, though a property in it may have the name of one.
+            "tools": [tool if "function" in tool else mask_config(tool) for tool in tools],
         }
         with refusing(lines.HEADER):
             if last is not None and _same_header(header, last.data):

@@ -25,10 +25,13 @@ class AgentLimits:
         max_calls: tool calls in one run.
         max_steps: answers in one run; the last one's tool calls are not run, since
             nobody would read their results.
-        max_output_bytes: UTF-8 bytes of one tool result; 256 or more.
+        max_output_bytes: UTF-8 bytes of one tool result; 256 or more. A note about a
+            repeated call, of less than 150 bytes, comes on top.
         max_context_bytes: UTF-8 bytes of the JSON of messages and tools in one request,
             measured in the same form whichever provider gets it.
-        max_repeats: at which repetition in a row the same call is a loop; 2 or more.
+        max_repeats: how often the same call may come to the same result, with nothing new
+            in between, before the run ends; 2 or more. The model is told at half of it. Tools
+            made with ``polling`` are not counted.
     Raises:
         TypeError, ValueError: for what is no such number.
     """
@@ -38,7 +41,7 @@ class AgentLimits:
     max_steps: int = 20
     max_output_bytes: int = 16 * 1024
     max_context_bytes: int = 200 * 1024
-    max_repeats: int = 3
+    max_repeats: int = 6
 
     def __post_init__(self) -> None:
         for item in fields(self):

@@ -108,7 +108,8 @@ class CallContext:
         clock: gives seconds, monotonic.
         sleep: waits for seconds; called with at most 0.05.
     Comes back: ``request_id`` and ``status`` of the answer, ``diagnostics`` (counters
-    by name of what was skipped, repaired or dropped); of the last attempt only.
+    by name of what was skipped, repaired or dropped); of the last attempt only. ``secrets``:
+    what the request holds that no text may show, longest first.
     Raises:
         TypeError: for a cancel that is no event, limits that are no ``Limits``, or headers
             that are no mapping.
@@ -137,6 +138,7 @@ class CallContext:
         self.request_id: Optional[str] = None
         self.status: Optional[int] = None
         self.diagnostics: Dict[str, int] = {}
+        self.secrets: Sequence[str] = ()
         self.started_at = clock()
         self._clock = clock
         self._sleep = sleep

@@ -62,7 +62,8 @@ def context_bytes(
         LlmError: ``INVALID_REQUEST`` for a history no provider can take.
     """
     check_history(messages)
-    said = [message.to_dict() for message in messages]
+    # Providers get a content in each message, an empty one too.
+    said = [{"content": "", **message.to_dict()} for message in messages]
     if system:
         said.insert(0, {"role": "system", "content": system})
     asked = {"messages": said, **({"tools": list(tools)} if tools else {})}

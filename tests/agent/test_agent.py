@@ -298,7 +298,8 @@ def test_other_exception_stops_as_polluted() -> None:
         assert result.reason == "tool-failure" and ran == ["a"]
         assert statuses(result.tool_calls) == ["ok", "failed", "not-executed"]
         assert result.tool_calls[0].content == "(no output)"
-        assert result.tool_calls[1].content == "error: ValueError: a bug"
+        assert result.tool_calls[1].content == (
+            "error: ValueError: a bug; its effects are unknown")
         assert result.failure is not None and "crash" in result.failure.message
         assert len(at.server.requests) == 1
         assert at.run().text == "after"
@@ -597,7 +598,7 @@ def test_sys_exit_in_a_check_refuses_the_arguments() -> None:
         assert statuses(result.tool_calls) == ["invalid-arguments"] * 2
 
 
-class Signalled(BaseException):
+class Signalled(KeyboardInterrupt):
     """What a program's own signal handler raises."""
 
 
@@ -619,6 +620,69 @@ def test_interrupt_in_a_tool_makes_history_valid_and_comes_out(error: BaseExcept
             "echo ", "error: interrupted while it ran; its effects are unknown",
             "error: not executed: the turn was broken off",
         ]
+        assert at.run("again").text == "on"
+
+
+class Group(BaseException):
+    """Stands for the builtin one, which older Pythons have not."""
+
+    def __init__(self, *exceptions: BaseException) -> None:
+        super().__init__(f"unhandled errors in a TaskGroup ({len(exceptions)} sub-exceptions)")
+        self.exceptions = exceptions
+
+
+GROUP = type("BaseExceptionGroup", (Group,), {})
+
+
+class TimedOut(BaseException):
+    """A clock of another library, whose exception is no Exception."""
+
+
+@pytest.mark.parametrize("error, words", [
+    (TimedOut("5 seconds"), "TimedOut: 5 seconds"),
+    (GROUP(SystemExit(3)), "SystemExit: 3"),
+    (GROUP(ValueError("a"), GROUP(TimedOut("b"))), "ValueError: a; TimedOut: b"),
+    (type("Empty", (BaseException,), {})(), "Empty"),
+])
+@pytest.mark.parametrize("where", ["run", "show", "check"])
+def test_only_an_interrupt_comes_out_of_a_tool(
+    error: BaseException, words: str, where: str
+) -> None:
+    """Whatever else is raised, and wherever, is an outcome like that of ``sys.exit()``."""
+    def raises(*_: Any) -> Any:
+        raise error
+
+    odd = type("Odd", (), {"__str__": raises})()
+    made = {
+        "run": lambda: Tool("t", "", {}, raises),
+        "show": lambda: Tool("t", "", {}, lambda: odd),
+        "check": lambda: Tool("t", "", {}, lambda: "never", validate=raises),
+    }[where]()
+    with scene([calls(("t", "{}")), says("on")], [made], on_tool_error="report") as at:
+        result = at.run()
+        assert result.text == "on"
+        status = "invalid-arguments" if where == "check" else "failed"
+        assert statuses(result.tool_calls) == [status]
+        if where != "check":
+            assert words in result.tool_calls[0].content
+            assert result.tool_calls[0].content.endswith("; its effects are unknown")
+
+
+@pytest.mark.parametrize("error", [
+    KeyboardInterrupt("mine"), GROUP(ValueError("a"), KeyboardInterrupt("mine")),
+    GROUP(GROUP(Signalled("mine"))),
+])
+@pytest.mark.parametrize("where", ["run", "check"])
+def test_interrupt_comes_out_of_a_group_too(error: BaseException, where: str) -> None:
+    """Ctrl-C while a tool's task group runs arrives inside of a group, and is one all the same."""
+    def raises(*_: Any) -> Any:
+        raise error
+
+    made = Tool("t", "", {}, raises, validate=raises if where == "check" else None)
+    with scene([calls(("t", "{}")), says("on")], [made]) as at:
+        with pytest.raises(KeyboardInterrupt, match="mine"):
+            at.agent.run("go")
+        check_history(list(at.agent.messages))
         assert at.run("again").text == "on"
 
 

@@ -10,8 +10,9 @@ import pytest
 from agent_support import Answer, calls, check_result, loopback, says, scene, statuses
 
 from streamcore.agent import AgentLimits
-from streamcore.agent.tools import tool
-from streamcore.values.messages import Message
+from streamcore.agent.tools import Tool, tool
+from streamcore.agent.trimming import drop_tool_outputs
+from streamcore.values.messages import Message, ToolResult
 from streamcore.wire.history import context_bytes
 
 
@@ -46,10 +47,6 @@ def asks(number: int, start: int = 0) -> Answer:
     ({"max_steps": 1}, [], "stop", 0, 1, ()),
     ({"max_steps": 1}, [asks(1)], "max-steps", 0, 1, ("answer 1", "max_steps=1")),
     ({}, [asks(1), asks(1)], "stop", 2, 3, ()),
-    ({}, [asks(1), asks(1), asks(1)], "repeated-call", 2, 3,
-     ("count was asked for 3 times", "max_repeats=3")),
-    ({}, [asks(1), asks(1), asks(1, 5), asks(1), asks(1)], "stop", 5, 6, ()),
-    ({"max_repeats": 2}, [asks(2), asks(1, 1)], "repeated-call", 2, 2, ("max_repeats=2",)),
 ])
 def test_gate_is_exact(
     limits: Dict[str, int], answers: List[Answer], reason: str, ran: int, requests: int,
@@ -74,7 +71,7 @@ def test_endless_loop_is_stopped() -> None:
     counter = Counter()
     with loopback([asks(1)], [counter.count]) as (agent, server):
         result = agent.run("go")
-        assert (result.reason, counter.ran, len(server.requests)) == ("repeated-call", 2, 3)
+        assert (result.reason, counter.ran, len(server.requests)) == ("repeated-call", 6, 6)
         check_result(result)
 
 
@@ -94,11 +91,17 @@ def test_same_arguments_in_other_letters_are_the_same_call() -> None:
         """Add."""
         return a + b
 
-    answers = [calls(("pair", text)) for text in (
+    answers = 2 * [calls(("pair", text)) for text in (
         '{"a": 1, "b": 2}', '{"b":2,"a":1}', '{"a":1,"b":2}',
     )]
     with scene([*answers, says("x")], [pair]) as at:
         assert at.run().reason == "repeated-call"
+
+
+def context_of(body: Dict[str, Any]) -> int:
+    """Return the size of messages and tools in a request body."""
+    kept = {name: body[name] for name in ("messages", "tools") if name in body}
+    return len(json.dumps(kept, ensure_ascii=False, separators=(",", ":")).encode("utf-8"))
 
 
 @pytest.mark.parametrize("over", [0, 1])
@@ -107,8 +110,8 @@ def test_context_gate_is_exact(over: int) -> None:
     counter = Counter()
     answers = [asks(1), says("é")]
     with scene(answers, [counter.count], system="ü") as at:
-        said = at.run("日本 😀").messages
-        size = context_bytes(said[:-1], at.agent.tools.specs(), "ü")
+        at.run("日本 😀")
+        size = context_of(at.server.requests[-1])
     limits = AgentLimits(max_context_bytes=size - over)
     with scene(answers, [counter.count], system="ü", limits=limits) as at:
         result = at.run("日本 😀")
@@ -181,6 +184,80 @@ def test_trim_that_does_not_help(trim: Any, reason: str, words: str) -> None:
         assert len(at.server.requests) == 1
 
 
+@pytest.mark.parametrize("text", ["x" * 2000, "ü" * 1000, "\n\"" * 500])
+def test_oldest_tool_outputs_make_room(text: str) -> None:
+    """A mark stands in their place, each call keeps its result, the newest output stays."""
+    @tool
+    def read(n: int) -> str:
+        """Read."""
+        return f"{n} {text}"
+
+    limits = AgentLimits(max_context_bytes=5000)
+    answers = [calls(("read", json.dumps({"n": n}))) for n in range(9)]
+    with scene([*answers, says("x")], [read], limits=limits, trim="tool-outputs") as at:
+        result = at.run()
+        assert result.text == "x"
+        assert max(context_of(body) for body in at.server.requests) <= 5000
+        sent = [m["content"] for m in at.server.requests[-1]["messages"] if m["role"] == "tool"]
+        size = len(json.dumps(f"0 {text}", ensure_ascii=False).encode())
+        mark = f"[an older tool output of {size} bytes, left out to make room]"
+        assert sent == [mark] * (9 - sent.count(f"8 {text}") - (f"7 {text}" in sent)) + [
+            f"{n} {text}" for n in (7, 8) if f"{n} {text}" in sent]
+        assert sent[-1] == f"8 {text}" and len(sent) == 9
+        kept = [m.tool_results[0].content for m in result.messages if m.tool_results]
+        assert kept == [f"{n} {text}" for n in range(9)], "the log keeps everything"
+
+
+def test_no_more_tool_outputs_go_than_have_to() -> None:
+    """One byte over the cap costs one output."""
+    sizes = []
+    for limit in (200 * 1024, None):
+        limits = AgentLimits(max_context_bytes=limit or sizes[-1] - 1)
+        answers = [calls(("count", "{}"), ids=f"c{n}") for n in range(3)]
+        tools = [Tool("count", "", None, lambda: "y" * 300)]
+        with scene([*answers, says("x")], tools, limits=limits, trim="tool-outputs") as at:
+            assert at.run().text == "x"
+            sizes = [context_of(body) for body in at.server.requests]
+            sent = [m["content"] for m in at.server.requests[-1]["messages"] if m["role"] == "tool"]
+    assert [text[0] for text in sent] == ["[", "y", "y"]
+
+
+def test_outputs_in_parts_and_of_one_message_go_too() -> None:
+    """A result keeps its call, whether it is an error, and its own fields."""
+    parts = [{"type": "text", "text": "z" * 400}]
+    results = (ToolResult("a", parts, True, {"x": 1}), ToolResult("b", "y" * 400), ToolResult("c"))
+    said = [Message("tool", results), Message("assistant", "x" * 400), Message("user", "hi")]
+    first, *rest = drop_tool_outputs(said, 1)
+    assert rest == said[1:]
+    one, two, three = first.tool_results
+    assert (one.call_id, one.is_error, one.extras) == ("a", True, {"x": 1})
+    assert "left out" in one.content and "left out" in two.content
+    assert three == results[2] and drop_tool_outputs(said, 0) == said
+    assert drop_tool_outputs(said[:1], 9999) == said[:1], "the newest stays"
+
+
+def test_short_outputs_and_the_users_words_are_left() -> None:
+    """A mark that would be longer than the output saves nothing; only tool outputs go."""
+    tools = [Tool("count", "", None, lambda: "short")]
+    limits = AgentLimits(max_context_bytes=1200)
+    answers = [calls(("count", "{}")), says("y" * 900), says("never")]
+    with scene(answers, tools, limits=limits, trim="tool-outputs") as at:
+        assert at.run("a" * 100).ok
+        result = at.run("next")
+        assert result.reason == "max-context" and result.failure is not None
+        assert "after trim" in result.failure.message
+
+
+@pytest.mark.parametrize("trim, error", [
+    ("tool_outputs", ValueError), ("", ValueError), (5, TypeError), (["tool-outputs"], TypeError),
+])
+def test_odd_trim_is_refused_when_made(trim: Any, error: Any) -> None:
+    """It is a function or a known word."""
+    with pytest.raises(error, match="trim is 'tool-outputs' or a function"):
+        with scene([], trim=trim):
+            pass
+
+
 @pytest.mark.parametrize("name, value, error", [
     ("max_steps", 0, ValueError), ("max_calls", -1, ValueError), ("max_calls", 1.5, TypeError),
     ("max_steps", True, TypeError), ("max_steps", None, TypeError),
@@ -194,4 +271,4 @@ def test_odd_limit_is_refused_when_made(name: str, value: Any, error: Any) -> No
 
 def test_defaults_are_the_documented_ones() -> None:
     """design.md §7 gives the numbers."""
-    assert AgentLimits() == AgentLimits(8, 50, 20, 16 * 1024, 200 * 1024, 3)
+    assert AgentLimits() == AgentLimits(8, 50, 20, 16 * 1024, 200 * 1024, 6)

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -210,6 +211,45 @@ def test_agent_runs_isolated_tools() -> None:
         result = at.run()
         assert statuses(result.tool_calls) == ["ok", "invalid-arguments", "error", "failed"]
         assert result.reason == "tool-failure"
+
+
+@pytest.mark.parametrize("name, value", [
+    ("frozen", True), ("executable", ""), ("executable", None),
+])
+def test_isolated_tool_is_refused_where_there_is_no_python(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: Any
+) -> None:
+    """A bundled program finds out when the tool is made, not when the model calls it."""
+    monkeypatch.setattr(sys, name, value, raising=False)
+    with pytest.raises(ValueError, match="isolate needs a Python interpreter"):
+        Tool("p", "", {}, isolated_tools.plain, isolate=True)
+    with pytest.raises(ValueError, match="isolate needs a Python interpreter"):
+        tool(isolate=True)(isolated_tools.add)
+    assert tool(isolated_tools.add).isolate is False
+
+
+@pytest.mark.parametrize("how", ["interpreter", "folder", "module"])
+def test_tool_that_did_not_run_is_told_as_such(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, how: str
+) -> None:
+    """Nothing ran, so nobody is told of unknown effects; and nothing that counts on it runs."""
+    if how == "interpreter":
+        monkeypatch.setattr(sys, "executable", str(tmp_path / "gone"))
+    elif how == "folder":
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
+    else:
+        monkeypatch.setattr(isolated_tools.change.run, "__module__", "gone_module")
+    answer = calls(("change", "{}"), ("change", "{}"))
+    with scene([answer, says("on")], [isolated_tools.change], allow_mutating=True,
+               on_tool_error="report") as at:
+        first, second = at.run().tool_calls
+        assert first.status == "failed" and first.content.endswith("; the tool did not run")
+        assert "unknown" not in first.content
+        assert second.content == "error: not run: an earlier call failed"
+    with scene([answer], [isolated_tools.change], allow_mutating=True) as at:
+        result = at.run()
+        assert result.reason == "tool-failure" and result.failure is not None
+        assert result.failure.message.endswith("; the tool did not run")
 
 
 @pytest.mark.skipif(not linux, reason="only Linux lets a process adopt what lost its parent")

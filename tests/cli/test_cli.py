@@ -8,6 +8,7 @@ the loopback provider.
 
 from __future__ import annotations
 
+import io
 import json
 import logging
 import os
@@ -18,6 +19,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any, Dict, List
 
@@ -28,7 +30,7 @@ from support import DONE, D, F, call
 from streamcore import (
     LlmError, LoopbackServer, ToolCall, __version__, assemble, chunk_from_dict, list_profiles,
 )
-from streamcore.cli import agent, config, demo, providers, replay
+from streamcore.cli import agent, config, demo, main, providers, replay
 from streamcore.cli import chat as chat_command
 from streamcore.cli.arguments import Parser
 from streamcore.cli.printing import failure_line
@@ -798,10 +800,43 @@ def test_full_disk_is_told(good: str) -> None:
 
 
 @posix
+@pytest.mark.parametrize("command", ["chat", "agent"])
+def test_missing_stdout_is_told_before_anything_is_asked(command: str) -> None:
+    """An answer that nobody could get is not paid for."""
+    with LoopbackServer([{"steps": [{"answer": {"text": "lost"}}]}]) as server:
+        shell = f'exec "{sys.executable}" -m streamcore "$@" >&-'
+        arguments = [command, "hi", "--model", "m", "--base-url", server.base_url]
+        done = subprocess.run(
+            ["sh", "-c", shell, "sh", *arguments], stdin=subprocess.DEVNULL,
+            stderr=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(ROOT)}, timeout=30,
+        )
+        assert done.returncode == 74
+        assert done.stderr == b"streamcore: there is no stdout to write to\n"
+        assert server.requests == []
+
+
+@pytest.mark.parametrize("argv, code", [
+    (["providers"], 74), (["--help"], 74), (["chat", "--no-such-option"], 2),
+])
+def test_missing_or_closed_stdout_of_other_commands(argv: List[str], code: int) -> None:
+    """Wrong usage is told as such; what has something to write is not told as done."""
+    closed = io.TextIOWrapper(io.BytesIO())
+    closed.close()
+    for stdout in (None, closed):
+        err = io.TextIOWrapper(io.BytesIO())
+        given: Any = {"stdin": io.StringIO(), "stdout": stdout, "stderr": err, "environ": {}}
+        with redirect_stdout(stdout):
+            assert main(argv, **given) == code
+
+
+@posix
 def test_closed_standard_streams_are_survived(good: str) -> None:
     """A process without stdin, stdout or stderr still runs and has its exit code."""
-    command = f'exec "{sys.executable}" -m streamcore replay "$0" <&- >&- 2>&-'
-    for name, code in ((good, 0), (good + ".missing", 2)):
+    for closed, name, code in (
+        ("<&- 2>&- >/dev/null", good, 0), ("<&- 2>&- >/dev/null", good + ".missing", 2),
+        ("<&- 2>&- >&-", good, 74),
+    ):
+        command = f'exec "{sys.executable}" -m streamcore replay "$0" {closed}'
         assert subprocess.run(["sh", "-c", command, name], cwd=ROOT, timeout=60).returncode == code
 
 

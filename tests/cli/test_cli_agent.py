@@ -186,6 +186,61 @@ def test_agent_cut_at_the_output_limit_says_so_and_succeeds() -> None:
     assert scene.result.err.startswith("max-tokens: ")
 
 
+# -- keys stay out of its reach ------------------------------------------------------------
+
+
+def test_model_reads_neither_the_configuration_nor_the_session(place: Path) -> None:
+    """Both are files of the folder, and may hold a key."""
+    (place / "k.ini").write_text(f"[streamcore]\nmodel = m\napi_key = {SECRET}\n")
+    (place / "k.ini").chmod(0o600)
+    first = asks(("read_file", {"path": "k.ini"}), ("read_file", {"path": "s.jsonl"}),
+                 ("search_text", {"text": "api_key"}))
+    for options in (["--config", "k.ini"], []):
+        scene = ask("agent", [first, says("x")], *options, "--session", "s.jsonl",
+                    environ={} if options else {"STREAMCORE_CONFIG": "k.ini"})
+        assert scene.result.code == 0
+        assert scene.headers[0]["authorization"] == f"Bearer {SECRET}"
+        config, session, search = scene.results()[-3:]
+        assert "withheld" in config and "withheld" in session
+        assert SECRET not in search + (place / "s.jsonl").read_text()
+
+
+@pytest.mark.parametrize("text", [
+    f"export KEY={SECRET}\n", f"{'x' * 230}{SECRET}needle{SECRET}{'y' * 230}\n",
+    f"{'z' * 100}{SECRET} {'w' * 100} needle {'v' * 98} {SECRET}\n",
+])
+def test_key_in_a_file_of_the_folder_is_masked(place: Path, text: str) -> None:
+    """A copy of the key goes to nobody: the model, the session, nor a terminal."""
+    (place / ".env").write_text(text)
+    first = asks(("read_file", {"path": ".env"}),
+                 ("search_text", {"text": "needle", "hidden": True}),
+                 ("search_text", {"text": "KEY", "hidden": True}))
+    scene = agent([first, says("x")], "--api-key-env", "K", "--session", "s.jsonl",
+                  environ={"K": SECRET})
+    assert scene.headers[0]["authorization"] == f"Bearer {SECRET}"
+    shown = json.dumps(scene.bodies) + (place / "s.jsonl").read_text() + scene.result.err
+    assert "***" in scene.results()[0]
+    for part in (SECRET[:9], SECRET[-9:]):
+        assert part not in shown
+
+
+@posix
+def test_signal_while_a_tool_runs_ends_the_program(place: Path) -> None:
+    """SIGTERM in a tool is no failure of the tool."""
+    (place / "term.py").write_text(
+        "import os, signal, time\n"
+        "def hang() -> str:\n    'Hang.'\n    os.kill(os.getpid(), signal.SIGTERM)\n"
+        "    time.sleep(20)\n    return 'never'\n"
+    )
+    with LoopbackServer([asks(("hang", {})), says("never")]) as server:
+        argv = ["agent", "go", "--model", "m", "--base-url", server.base_url,
+                "--tools", "term:hang", "--no-folder"]
+        with process(*argv, cwd=str(place)) as child:
+            out, err = child.communicate(timeout=20)
+        assert (child.returncode, out) == (143, b"") and b"ended by SIGTERM" in err
+        assert len(server.requests) == 1
+
+
 # -- how it ends --------------------------------------------------------------------------
 
 
@@ -194,7 +249,7 @@ def test_agent_cut_at_the_output_limit_says_so_and_succeeds() -> None:
     ([READ, {"status": 401, "json": {"error": {"message": "no"}}}], "AUTH", ""),
     ([READ, {"status": 200, "body": ""}], "EMPTY_RESPONSE", "empty-response"),
     ([says("a", finish="content_filter")], "CONTENT_FILTER", "content-filter"),
-    ([READ, READ, READ], "AGENT_LIMIT", "repeated-call"),
+    ([READ] * 6, "AGENT_LIMIT", "repeated-call"),
 ])
 def test_turn_that_fails_exits_with_one(answers: List[Any], code: str, reason: str) -> None:
     """Nothing unproven is on stdout; the last line of stderr has the code, and the reason."""

@@ -65,6 +65,47 @@ def refused(function: Callable[..., Any], *args: Any, **kwargs: Any) -> str:
     return str(caught.value)
 
 
+# -- what is withheld ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("openat", [HAS_OPENAT, False])
+def test_withheld_file_is_read_under_no_name(place: Path, openat: bool) -> None:
+    """Neither under its own name nor under that of a hard link, and no search finds its text."""
+    (place / "k.ini").write_text(f"api_key = {SECRET}\n")
+    (place / "sub" / "alike.ini").write_text(f"api_key = {SECRET}\n")
+    os.link(place / "k.ini", place / "sub" / "twin.txt")
+    with Folder(place, openat=openat, withheld=[str(place / "k.ini")]) as folder:
+        tools = FolderTools(folder)
+        for name in ("k.ini", "./k.ini", "sub/twin.txt"):
+            assert "withheld" in refused(tools.read_file, name)
+        found = tools.search_text("api_key")
+        assert SECRET in found and "2 files could not be read" in found
+        assert found.startswith("sub/alike.ini:1:") and "twin" not in found
+
+
+def test_withheld_file_may_come_and_be_replaced(place: Path, monkeypatch: Any) -> None:
+    """It is looked for at each opening, where it stood when the folder was opened."""
+    monkeypatch.chdir(place)
+    with Folder(place, withheld=["late.jsonl"]) as folder:
+        tools = FolderTools(folder)
+        monkeypatch.chdir(place / "sub")
+        (place / "late.jsonl").write_text(SECRET)
+        assert "withheld" in refused(tools.read_file, "late.jsonl")
+        (place / "new").write_text(SECRET)
+        os.replace(place / "new", place / "late.jsonl")
+        assert "withheld" in refused(tools.read_file, "late.jsonl")
+        assert tools.read_file("a.txt") == "one\ntwo\nthree"
+
+
+@posix
+def test_withheld_file_given_by_a_link(place: Path, tmp_path: Path) -> None:
+    """The file that the link leads to is the one that is withheld."""
+    (place / "real.ini").write_text(SECRET)
+    (tmp_path / "link.ini").symlink_to(place / "real.ini")
+    with Folder(place, withheld=[str(tmp_path / "link.ini")]) as folder:
+        assert "withheld" in refused(FolderTools(folder).read_file, "real.ini")
+
+
 # -- what they read -----------------------------------------------------------------------
 
 
@@ -115,7 +156,7 @@ def test_one_vast_line_is_cut(place: Path, folder: Folder) -> None:
     part = FolderTools(folder, 1000).read_file("min.js")
     assert len(part.encode("utf-8")) <= 1000
     assert part.endswith("[lines 1 to 1 of 2; go on with first_line=2; line 1 is cut]")
-    assert set(part.split("\n")[0]) == {"é"}
+    assert set(part.split("…")[0]) == {"é"}
 
 
 def test_huge_file_is_read_in_part(place: Path, tools: FolderTools) -> None:

@@ -32,7 +32,6 @@ from streamcore.values.errors import LlmError
 from streamcore.values.frozen import freeze, thaw
 from streamcore.values.limits import Limits, resolve_limits
 from streamcore.values.messages import Message, ReasoningBlock, ToolCall
-from streamcore.wire.dialects.chat_completions import ChatCompletionsOptions
 from streamcore.wire.failures import failure_from_answer
 from fresh_support import fresh
 from scripts_support import load
@@ -739,7 +738,7 @@ MODEL = ModelInfo("m", efforts=("a",))
     (TypeError, {"key_env": "OPENAI_API_KEY"}), (ValueError, {"key_env": ("A", "A")}),
     (ValueError, {"key_env": ("A B",)}), (TypeError, {"key_env": (1,)}),
     (TypeError, {"key_required": None}), (ValueError, {"key_header": "a b"}),
-    (ValueError, {"key_prefix": "Bearer\n"}), (TypeError, {"key_prefix": None}),
+    (ValueError, {"key_prefix": "Bearer\n"}), (TypeError, {"key_prefix": 1}),
     (ValueError, {"dialect": ""}), (TypeError, {"options": {}}), (TypeError, {"limits": None}),
     (TypeError, {"models": ("m",)}), (TypeError, {"models": MODEL}),
     (ValueError, {"models": (MODEL, MODEL)}),

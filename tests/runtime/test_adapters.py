@@ -425,7 +425,8 @@ def test_options_of_the_settings_replace_the_profiles(ask: Any, server: Loopback
     """A deployment that bends the format otherwise is told so in one place."""
     ask(options=ChatCompletionsOptions(stream_options=False))
     assert "stream_options" not in server.requests[-1].json()
-    profile = replace(PLAIN, options=ChatCompletionsOptions(stream_options=False), context_window=100)
+    options = ChatCompletionsOptions(stream_options=False)
+    profile = replace(PLAIN, options=options, context_window=100)
     ask(profile)
     assert "stream_options" not in server.requests[-1].json()
     settings = HttpSettings(profile, options=ChatCompletionsOptions())

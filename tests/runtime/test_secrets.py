@@ -8,8 +8,12 @@ that echo what they were sent. Then everything a program can get hold of is sear
 from __future__ import annotations
 
 import base64
+import json
 import logging
 import pickle
+import random
+import string
+import time
 import traceback
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +24,7 @@ import pytest
 from streamcore.client import Client
 from streamcore.loopback import LoopbackServer
 from streamcore.providers import ProviderProfile, get_profile
+from streamcore.runtime.secrets import hide, mask
 from streamcore.session import Session
 from streamcore.values.errors import LlmError, error_chain
 from streamcore.values.limits import Limits
@@ -100,12 +105,16 @@ def fails(caplog: pytest.LogCaptureFixture, tmp_path: Path) -> Callable[..., Llm
     """
     caplog.set_level(logging.DEBUG, "streamcore")
 
-    def run(base: str, *more: str, ask: str = "hi", **rest: Any) -> LlmError:
+    def run(
+        base: str, *more: str, ask: str = "hi", extra_body: Any = None, tools: Any = (),
+        **rest: Any,
+    ) -> LlmError:
         shown: List[str] = []
         with Session(tmp_path / "session.jsonl") as log, client_for(base, **rest) as client:
             stream = None
             with pytest.raises(LlmError) as caught:
-                stream = client.stream(ask, session=log, headers={"X-Token": HEADER})
+                stream = client.stream(ask, session=log, headers={"X-Token": HEADER},
+                                       extra_body=extra_body, tools=tools)
                 for chunk in stream:
                     shown.append(repr(chunk))
             shown += [repr(client), repr(client.adapter), repr(stream), repr(client.runtime)]
@@ -218,6 +227,39 @@ def test_e12_user_and_password_as_the_only_credential(serve: Any, fails: Any) ->
     server = serve(ECHOES["400 basic"])
     fails(server.base_url, api_key=None)
     assert server.requests[0].headers["authorization"] == f"Basic {BASIC}"
+
+
+BODY = "bd-field-Xe7Ro2Nw5Ti9"
+
+FIELDS: Dict[str, Any] = {
+    "key": {"api_key": BODY},
+    "inner": {"router": {"credentials": {"password": BODY}}},
+    "list": {"routes": [{"to": "a"}, {"to": "b", "auth_token": BODY}]},
+    "headers": {"mcp": {"headers": {"Authorization": f"Bearer {BODY}", "Accept": "x"}}},
+    "pairs": {"extra_headers": [["Accept", "x"], ["X-Api-Key", BODY]]},
+    "address": {"webhook": f"https://user:{BODY}@hooks.example/x"},
+    "query": {"webhook": f"https://hooks.example/x?sig={BODY}"},
+    "many": {"password": [BODY, "x"]},
+}
+
+
+@pytest.mark.parametrize("name", ["401", "later event", "bad json cut", "tail"])
+@pytest.mark.parametrize("field", FIELDS)
+def test_e12_key_in_a_field_of_the_body(serve: Any, fails: Any, name: str, field: str) -> None:
+    """What the log masks by its name is masked in the trace and in every error too."""
+    answer = json.loads(json.dumps(ECHOES[name]).replace(PLAIN, BODY))
+    server = serve(answer)
+    fails(server.base_url, BODY, extra_body=FIELDS[field])
+    assert BODY in server.requests[0].body.decode()
+
+
+@pytest.mark.parametrize("name", ["401", "later event"])
+def test_e12_key_of_a_tool_that_the_provider_runs(serve: Any, fails: Any, name: str) -> None:
+    """A remote tool's key is masked in the log, the trace and every error."""
+    remote = {"type": "mcp", "server_url": "http://h/", "headers": {"Authorization": BODY}}
+    server = serve(json.loads(json.dumps(ECHOES[name]).replace(PLAIN, BODY)))
+    fails(server.base_url, BODY, tools=[remote])
+    assert BODY in server.requests[0].body.decode()
 
 
 def test_e12_azure_key_in_its_own_header(serve: Any, fails: Any) -> None:
@@ -466,3 +508,33 @@ def test_e12_a_guard_that_sees(serve: Any) -> None:
     for text in (all_of(outer), all_of(LlmError(ECHO, "SERVER")), f"...{COOKIE[:11]}…"):
         with pytest.raises(AssertionError):
             assert_clean(text)
+
+
+@pytest.mark.parametrize("text, shown", [
+    ("key-ab12345\n[output cut: 5 of", "***\n[output cut: 5 of"),
+    ("89xyz-tail and more", "*** and more"),
+    ('key-ab12345"6" x', '***"6" x'),
+    ("key-ab" + "key-ab12" + '"', 'key-ab***"'),
+    ("key-a is short; tail too", "key-a is short; tail too"),
+    ("key-ab12345 6789 goes on", "key-ab12345 6789 goes on"),
+])
+def test_longest_part_of_a_secret_is_masked(text: str, shown: str) -> None:
+    """The longest beginning before a cut goes, the longest end after it; other text stays."""
+    assert hide(text, ["key-ab123456789xyz-tail"]) == shown
+
+
+LONG_KEY = "".join(random.Random(3).choices(string.ascii_letters + string.digits, k=1500))
+
+
+@pytest.mark.parametrize("key, text", [
+    (LONG_KEY, ("{\"delta\": \"words\"}\n" * 4 + LONG_KEY[:700] + "x") * 1300),
+    (LONG_KEY, LONG_KEY[:6] * 170_000),
+    (LONG_KEY, (LONG_KEY[:40] + '"') * 25_000),
+    ("k" * 1500, ("k" * 1499 + "x") * 700),
+    ("k" * 1500, ("x" + "k" * 1499) * 700),
+], ids=["halves", "heads", "cuts", "same letter", "same letter, ends"])
+def test_masking_a_megabyte_takes_no_time(key: str, text: str) -> None:
+    """The time grows with the text, whatever the key's length and whatever of it the text has."""
+    start = time.process_time()
+    mask(text, [key])
+    assert time.process_time() - start < 0.5

@@ -23,7 +23,6 @@ import pytest
 
 from streamcore.session import NOT_STARTED, OUTCOME_UNKNOWN, Session
 from streamcore.session.lines import encode_chunk, encode_event, encode_received
-from streamcore.session.masking import mask_config
 from streamcore.values.calls import CallConfig, LlmRequest
 from streamcore.values.chunks import (
     BlockEnd, BlockStart, Finish, FinishReason, ReasoningDelta, StreamChunk, TextDelta,
@@ -31,6 +30,7 @@ from streamcore.values.chunks import (
 )
 from streamcore.values.errors import Failure, LlmError
 from streamcore.values.frozen import freeze
+from streamcore.values.masking import mask_config
 from streamcore.values.messages import (
     AssistantMessage, ImageBlock, Message, OpaqueBlock, ReasoningBlock, TextBlock, ToolCall,
     ToolResult,

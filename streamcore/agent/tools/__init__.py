@@ -5,7 +5,7 @@
 ``registry``: tools by name; ``importable``: which of them another process can find.
 ``signature``, ``docstring``: hints and text become a schema. ``schema``: arguments are
 checked against it. ``output``: what a tool gave becomes text of bounded size;
-``raised``: what it raised, whose that is and in words.
+``raised``: what it raised, in words, and whether that is an interrupt.
 Nothing here does I/O; running tools in processes of their own is the agent's part.
 """
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Which functions another process can find.
+"""Which functions another process can find, and whether there can be one.
 
 In: a function. Out: ``module:qualname``, under which a process with the same
-``sys.path`` imports it. Refused with ``ValueError``: what has no such name.
+``sys.path`` imports it. Refused with ``ValueError``: what has no such name, and a program
+that has no Python interpreter to start.
 """
 
 from __future__ import annotations
@@ -28,6 +29,18 @@ def target_of(run: Any) -> str:
             "move it to a module of its own"
         )
     return f"{module}:{name}"
+
+
+def check_interpreter() -> None:
+    """Refuse a program that cannot start Python, as one bundled into an executable.
+
+    Raises:
+        ValueError: there.
+    """
+    if not sys.executable or getattr(sys, "frozen", False):
+        raise ValueError(
+            "isolate needs a Python interpreter to start, and this program is bundled without one"
+        )
 
 
 def check_reachable(run: Any) -> None:

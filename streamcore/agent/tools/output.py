@@ -2,7 +2,8 @@
 """What a tool gave, as text of bounded size.
 
 In: any value. Out: text that can be sent: a string as it is, None as ``NO_OUTPUT``,
-bytes as the UTF-8 they are (or a note, where they are binary), anything else as JSON.
+bytes as the UTF-8 they are (or a note, where they are binary), anything else as JSON. A
+value that Python does not show, as a number of too many digits, is a note too.
 Surrogate halves are mended. What is over the cap is cut between two characters, and a
 mark says how much is gone. Nothing is refused.
 """
@@ -55,7 +56,16 @@ def _as_text(value: Any) -> str:
     try:
         return json.dumps(value, ensure_ascii=False, default=_plain)
     except (TypeError, ValueError, RecursionError):  # odd keys, or a value that holds itself
+        return _shown(value)
+
+
+def _shown(value: Any) -> str:
+    try:
         return str(value)
+    except RecursionError:
+        return "(output that cannot be shown: it is nested too deeply)"
+    except ValueError as error:  # "Exceeds the limit (4300 digits) for integer string conversion"
+        return f"(output that cannot be shown: {error})"
 
 
 def _bytes_as_text(data: bytes) -> str:

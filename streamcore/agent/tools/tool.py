@@ -18,10 +18,10 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Union, overload
 from ...values.frozen import freeze, thaw
 from ...values.numbers import check_seconds
 from ...values.schemas.docstring import read_docstring
-from ...values.schemas.schema import argument_faults, check_schema
+from ...values.schemas.schema import argument_faults, check_schema, with_items
 from ...values.schemas.signature import INJECTED, Signature, parameters_of, read_signature
-from .importable import check_reachable, target_of
-from .raised import error_text, is_own
+from .importable import check_interpreter, check_reachable, target_of
+from .raised import error_text, raise_interrupt
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")  # what chat-completions providers take as a name
 
@@ -32,9 +32,9 @@ class ToolError(Exception):
     """A tool could not do what it was asked, and the model may try something else.
 
     The message goes back to the model as it is. Any other exception, ``SystemExit`` too,
-    means that the state the tool has left is unknown, and stops the agent's loop. So do
-    ``GeneratorExit`` and asyncio's ``CancelledError``. ``KeyboardInterrupt``, and what else
-    is no ``Exception``, as a signal handler may raise it, ends the turn itself.
+    means that the state the tool has left is unknown, and stops the agent's loop. Only
+    ``KeyboardInterrupt``, its subclasses included, ends the turn itself: a signal handler
+    that wants to end a turn raises one of these.
     """
 
 
@@ -56,7 +56,11 @@ class Tool:
         isolate: run it in a process of its own, which is killed with its children at
             ``timeout`` or cancel. ``run`` is then a function of an importable module.
         timeout: seconds above 0; only with ``isolate``.
-        mutating: it changes something; needs an approver, unless the agent allows all.
+        mutating: it changes something; needs an approver, unless the agent allows all. It
+            is not run after another mutating tool of the same answer has failed.
+        independent: a mutating tool that runs all the same after such a failure.
+        polling: it is called again and again until its result changes, so that a repeated
+            call, or the same ``ToolError`` again, does not end the run.
         validate: one more check of the arguments, after the schema's. It refuses them by
             raising, or by returning words about what is wrong.
         signature: how arguments become what the hints of ``run`` say, read off it by
@@ -72,6 +76,8 @@ class Tool:
     isolate: bool
     timeout: Optional[float]
     mutating: bool
+    independent: bool
+    polling: bool
     validate: Optional[Validate]
     signature: Optional[Signature] = field(repr=False)
 
@@ -85,6 +91,8 @@ class Tool:
         isolate: bool = False,
         timeout: Optional[float] = None,
         mutating: bool = False,
+        independent: bool = False,
+        polling: bool = False,
         validate: Optional[Validate] = None,
         signature: Optional[Signature] = None,
     ) -> None:
@@ -97,6 +105,8 @@ class Tool:
         _check_timeout(timeout, isolate)
         if validate is not None and not callable(validate):
             raise TypeError("validate is a function of the arguments")
+        if isolate:
+            check_interpreter()
         if isolate and signature is not None:
             target_of(run)  # as a decorator runs, the module has no such name yet
         elif isolate:
@@ -104,7 +114,8 @@ class Tool:
         vars(self).update(  # the class is frozen: fields cannot be set one by one
             name=name, description=description, parameters=schema, run=run,
             isolate=bool(isolate), timeout=timeout, mutating=bool(mutating),
-            validate=validate, signature=signature,
+            independent=bool(independent), polling=bool(polling), validate=validate,
+            signature=signature,
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -156,8 +167,7 @@ class Tool:
             extra = dict.fromkeys(self.injected)
             _bind(self.run, {**values, **extra})
         except BaseException as exc:  # a dataclass may refuse its values in any way
-            if not is_own(exc):
-                raise
+            raise_interrupt(exc)
             raise InvalidArguments(f"invalid arguments: {error_text(exc)}") from exc
         return values
 
@@ -198,6 +208,8 @@ def tool(
     isolate: bool = False,
     timeout: Optional[float] = None,
     mutating: bool = False,
+    independent: bool = False,
+    polling: bool = False,
     validate: Optional[Validate] = None,
 ) -> Callable[[Callable[..., Any]], Tool]: ...
 
@@ -210,6 +222,8 @@ def tool(
     isolate: bool = False,
     timeout: Optional[float] = None,
     mutating: bool = False,
+    independent: bool = False,
+    polling: bool = False,
     validate: Optional[Validate] = None,
 ) -> Union[Tool, Callable[[Callable[..., Any]], Tool]]:
     """Make a ``Tool`` of a function: ``@tool``, or ``@tool(isolate=True, timeout=5)``.
@@ -229,8 +243,8 @@ def tool(
             words if description is None else description,
             signature.schema,
             given,
-            isolate=isolate, timeout=timeout, mutating=mutating, validate=validate,
-            signature=signature,
+            isolate=isolate, timeout=timeout, mutating=mutating, independent=independent,
+            polling=polling, validate=validate, signature=signature,
         )
 
     return make if function is None else make(function)
@@ -243,7 +257,8 @@ def _checked_parameters(parameters: Optional[Mapping[str, Any]]) -> Dict[str, An
     check_schema(schema)
     if schema["type"] != "object":
         raise ValueError("the arguments of a tool are an object: parameters has another type")
-    return schema
+    made: Dict[str, Any] = with_items(schema)
+    return made
 
 
 def _check_run(run: Any, name: str) -> None:
@@ -267,8 +282,7 @@ def _other_faults(validate: Validate, arguments: Dict[str, Any]) -> List[str]:
     try:
         words = validate(arguments)
     except BaseException as exc:  # checkers share no class; whatever one raises refuses
-        if not is_own(exc):
-            raise
+        raise_interrupt(exc)
         return [error_text(exc)]
     return [words] if isinstance(words, str) and words else []
 

@@ -67,7 +67,7 @@ def schema_of(hint: Any, **more: Any) -> Dict[str, Any]:
     (bool, {"type": "boolean"}),
     (None, {"type": "null"}),
     (Any, {}),
-    (list, {"type": "array"}),
+    (list, {"type": "array", "items": {}}),
     (List[int], {"type": "array", "items": {"type": "integer"}}),
     (Sequence[str], {"type": "array", "items": {"type": "string"}}),
     (dict, {"type": "object"}),
@@ -105,6 +105,59 @@ def test_schema_of_a_hint(hint: Any, schema: Dict[str, Any]) -> None:
 def test_default_in_the_schema(hint: Any, default: Any, schema: Dict[str, Any]) -> None:
     """A default is told where JSON can carry it, and None as a default allows null."""
     assert schema_of(hint, default=default) == schema
+
+
+def bare_arrays(schema: Any) -> List[Any]:
+    """Return the array schemas in a schema that do not say what their items are."""
+    found: List[Any] = []
+    inner = list(schema.values()) if isinstance(schema, dict) else schema
+    if isinstance(schema, dict) and "array" in str(schema.get("type")) and "items" not in schema:
+        found.append(schema)
+    if isinstance(inner, list):
+        for one in inner:
+            found += bare_arrays(one)
+    return found
+
+
+@dataclass
+class Holder:
+    """A dataclass with arrays in it."""
+
+    rows: List[list]
+    more: Optional[List[Any]] = None
+
+
+@pytest.mark.parametrize("hint", [
+    list, List, List[Any], Sequence, Sequence[Any], Optional[list], Dict[str, list],
+    List[List[Any]], Union[int, List[Any], None], Holder, List[Holder],
+])
+def test_array_in_a_schema_says_what_its_items_are(hint: Any) -> None:
+    """OpenAI, Copilot and Gemini refuse the whole request for one that does not."""
+    def function(x: Any) -> None:
+        """Take it."""
+
+    function.__annotations__["x"] = hint
+    made = tool(function).spec()["function"]["parameters"]
+    assert "array" in str(made) and bare_arrays(made) == []
+
+
+def test_array_in_a_schema_of_ones_own_says_what_its_items_are() -> None:
+    """Wherever it stands; what is data, as a default or an enum, stays as it is."""
+    array: Dict[str, Any] = {"type": "array"}
+    given = {
+        "$defs": {"row": array},
+        "properties": {
+            "a": array, "b": {"type": ["array", "null"]}, "c": {"anyOf": [array, True]},
+            "d": {"type": "array", "items": array}, "items": array, "e": {"oneOf": [array]},
+            "f": {"additionalProperties": array}, "g": {"type": "array", "items": {"type": "null"}},
+        },
+    }
+    made = Tool("f", "", given, print).spec()["function"]["parameters"]
+    assert bare_arrays(made) == []
+    assert made["properties"]["g"]["items"] == {"type": "null"}
+    data = {"properties": {"a": {"default": {"type": "array"}, "enum": [{"type": "array"}]}}}
+    assert Tool("f", "", data, print).spec()["function"]["parameters"]["properties"] == {
+        "a": {"default": {"type": "array"}, "enum": [{"type": "array"}]}}
 
 
 @pytest.mark.parametrize("hint", [

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import json
 import random
+import sys
 from dataclasses import dataclass
 from enum import Enum
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -64,6 +66,30 @@ def test_value_that_holds_itself_is_shown() -> None:
     ring: Any = []
     ring.append(ring)
     assert render_output(ring) == "[[...]]"
+
+
+def deep(levels: int) -> Any:
+    """Return a list that many levels deep."""
+    made: Any = "x"
+    for _ in range(levels):
+        made = [made]
+    return made
+
+
+# Made in the test, as pytest names a test after such a value, and cannot show it either.
+@pytest.mark.parametrize("make, words", [
+    (lambda: 10 ** 5000, "digits"),
+    (lambda: {"n": [10 ** 5000]}, "digits"),
+    (lambda: Row(10 ** 5000), "digits"),
+    (lambda: Fraction(10 ** 5000, 3), "digits"),
+    (lambda: deep(100_000), "nested too deeply"),
+    (lambda: {"k": deep(100_000)}, "nested too deeply"),
+])
+def test_value_that_python_does_not_show_is_a_note(make: Any, words: str) -> None:
+    """The tool did run: what it gave is told in words, and is no crash."""
+    shown = render_output(make())
+    if hasattr(sys, "get_int_max_str_digits") or words != "digits":
+        assert shown.startswith("(output that cannot be shown: ") and words in shown
 
 
 @pytest.mark.parametrize("character", ["x", "é", "日", "😀"])

@@ -19,7 +19,8 @@ from streamcore.values.errors import LlmError, Partial
 from streamcore.values.limits import Limits, resolve_limits
 from streamcore.values.messages import ReasoningBlock
 from streamcore.values.usage import TokenUsage
-from streamcore.wire.dialects.chat_completions import ChatCompletionsDecoder
+from streamcore.wire.dialects.chat_completions.decoder import ChatCompletionsDecoder
+from streamcore.wire.dialects import find_dialect
 from streamcore.wire.dialects.chat_completions import ChatCompletionsOptions
 from streamcore.wire.sse import SseEnd, SseEvent
 
@@ -367,7 +368,7 @@ def test_limits_count_in_the_decoder() -> None:
 def test_unknown_dialect_is_a_value_error() -> None:
     """With the names there are."""
     with pytest.raises(ValueError, match="chat-completions"):
-        make_decoder("other")
+        find_dialect("other")
 
 
 def quick(work: Any, bound: float = 10.0) -> Any:

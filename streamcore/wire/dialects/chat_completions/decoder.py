@@ -20,9 +20,9 @@ from ....values.messages import Block
 from ... import failures
 from ...sse import SseEnd, SseEvent
 from ...toolcalls import ToolCallAssembler
-from .options import ChatCompletionsOptions
 from .deltas import DeltaReader
 from .ending import FINISH_WORDS, closed_error, empty_error, finish_error, no_call_error
+from .options import ChatCompletionsOptions
 from .shapes import malformed, shown, string
 from .usage_report import read_usage
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import Any, Mapping
 
-from ..values.redaction import MASK, is_secret_field, redact, redact_headers
+from .redaction import MASK, is_secret_field, redact, redact_headers
 
 _HEADERS_NAME = re.compile(r"(?:.*_)?headers")
 
