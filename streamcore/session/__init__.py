@@ -12,9 +12,11 @@ from __future__ import annotations
 from .history import NOT_STARTED, OUTCOME_UNKNOWN
 from .lines import Event
 from .recorded import RecordedRequest
+from .salvage import LeftOut, Salvaged
 from .session import Session
 from .state import Recovery
 
 __all__ = [
-    "Event", "NOT_STARTED", "OUTCOME_UNKNOWN", "RecordedRequest", "Recovery", "Session",
+    "Event", "LeftOut", "NOT_STARTED", "OUTCOME_UNKNOWN", "RecordedRequest", "Recovery",
+    "Salvaged", "Session",
 ]
