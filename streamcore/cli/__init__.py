@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The command line: ``chat``, ``agent``, ``replay``, ``config``, ``providers``, ``demo``.
+"""The command line: ``chat``, ``agent``, ``replay``, ``session``, ``config``, ``providers``,
+``demo``.
 
 In: arguments and the three standard streams. Out: an answer's text on stdout, everything
 else on stderr, and an exit code: 0 for a proven, whole message, 1 for an answer that failed
@@ -84,7 +85,7 @@ def main(
 
 def _run(argv: Sequence[str], terminal: Terminal) -> int:
     # Loaded inside of main's guard: a Ctrl-C while they load is as quiet as any other.
-    from . import agent, chat, config, demo, providers, replay
+    from . import agent, chat, config, demo, providers, replay, session
 
     parser = Parser(
         prog=_STARTED,
@@ -93,7 +94,7 @@ def _run(argv: Sequence[str], terminal: Terminal) -> int:
     )
     parser.add_version(f"{PROGRAM} {__version__}\n")
     commands = parser.add_commands()
-    for command in (chat, agent, replay, config, providers, demo):
+    for command in (chat, agent, replay, session, config, providers, demo):
         command.add_parser(commands)
     try:
         args = parser.parse(argv)

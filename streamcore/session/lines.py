@@ -42,6 +42,10 @@ DEEPEST = MAX_DEPTH + 20
 """Levels of nesting in a line: what a provider may send, and the levels of an event around it."""
 
 
+class TooDeep(ValueError):
+    """A line is nested too deeply, or too deeply for what is left of the stack."""
+
+
 @dataclass(frozen=True)
 class Event:
     """One entry of the log.
@@ -113,13 +117,11 @@ def encode_received(type: str, data: Mapping[str, Any]) -> bytes:
     Raises:
         LlmError: ``SESSION`` for data nested deeper than the log can read again.
     """
-    try:
+    with bounded(type, "SESSION"):
         try:
             return encode_event(type, data)
         except ValueError:
             return encode_event(type, _finite(data))
-    except RecursionError:
-        raise LlmError(f"{type} cannot be recorded: nested too deeply", "SESSION") from None
 
 
 def encode_chunk(chunk: Any) -> bytes:
@@ -151,6 +153,15 @@ def encode_given(type: str, data: Mapping[str, Any]) -> bytes:
 
 
 @contextmanager
+def bounded(type: str, code: str) -> Iterator[None]:
+    """Turn a RecursionError into an error with this code, of an event of this type."""
+    try:
+        yield
+    except RecursionError:
+        raise LlmError(f"{type} cannot be recorded: nested too deeply", code) from None
+
+
+@contextmanager
 def refusing(type: str) -> Iterator[None]:
     """Turn what JSON refuses into ``INVALID_REQUEST``; the cause would quote the values."""
     try:
@@ -170,15 +181,15 @@ def parse_line(line: bytes) -> Dict[str, Any]:
     """Return the event in a line as a plain dict.
 
     Raises:
-        ValueError: when it is not one whole event.
+        ValueError: when it is not one whole event; ``TooDeep`` for its nesting.
     """
     text = line.decode("utf-8")
     try:
         value = DECODER.decode(text)
     except RecursionError:
-        raise ValueError("nested too deeply") from None
+        raise TooDeep("nested too deeply") from None
     if is_too_deep(text, value, DEEPEST):
-        raise ValueError("nested too deeply")
+        raise TooDeep("nested too deeply")
     if not isinstance(value, dict):
         raise ValueError("not a JSON object")
     for name, kinds in (("seq", int), ("time", (int, float)), ("type", str), ("data", dict)):
@@ -196,7 +207,7 @@ def parse_body(body: bytes) -> Event:
     """
     try:
         return to_event({"seq": -1, "time": 0.0, **DECODER.decode("{" + body.decode("ascii"))})
-    except (RecursionError, ValueError):
+    except (RecursionError, TooDeep):
         raise LlmError("an event is nested too deeply for this stack", "SESSION") from None
 
 
@@ -204,12 +215,12 @@ def to_event(value: Mapping[str, Any]) -> Event:
     """Return what ``parse_line`` read as an event.
 
     Raises:
-        ValueError: when the stack is too full for its nesting.
+        TooDeep: when the stack is too full for its nesting.
     """
     try:
         return Event(value["seq"], value["time"], value["type"], freeze(value["data"]))
     except RecursionError:
-        raise ValueError("nested too deeply for this stack") from None
+        raise TooDeep("nested too deeply for this stack") from None
 
 
 def _finite(value: Any) -> Any:

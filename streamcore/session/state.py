@@ -14,7 +14,7 @@ from typing import Any, Mapping, Optional, Tuple
 
 from ..values.errors import LlmError
 from .history import Entry, History, read_entry
-from .lines import CHUNK, HEADER, START, Event, parse_line, to_event
+from .lines import CHUNK, HEADER, START, Event, TooDeep, parse_line, to_event
 from .storage import LogFile
 
 FORMAT = 1
@@ -76,6 +76,8 @@ def load(file: LogFile, state: LogState) -> Optional[Recovery]:
             if not line.endswith(b"\n"):
                 raise ValueError("it has no end")
             value = parse_line(line)
+        except TooDeep as exc:  # no sign of a torn end: a deep line, or a full stack
+            raise _damaged(file, exc) from None
         except ValueError as exc:
             return _drop(file, line, exc)
         try:

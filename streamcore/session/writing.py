@@ -9,7 +9,7 @@ the file, its lock and its disk; ``INVALID_REQUEST`` for what no request could c
 
 from __future__ import annotations
 
-from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence
+from typing import Any, Iterable, List, Mapping, Optional, Sequence
 
 from ..values.errors import Failure
 from ..values.messages import Message, ToolCall
@@ -18,7 +18,7 @@ from ..values.strictjson import mend_surrogates
 from ..values.usage import TokenUsage
 from . import lines, recorded
 from .catching_up import news
-from .lines import refusing
+from .lines import bounded, refusing
 from .log import EventLog
 from .masking import mask_config
 from .records import check_answer, check_said, message_to_record, result_content
@@ -77,10 +77,11 @@ class WrittenLog(EventLog):
         Raises:
             LlmError: ``INVALID_REQUEST`` when JSON cannot carry it; ``SESSION``.
         """
-        shared = {
-            "config": mask_config(config), "adapter_defaults": adapter_defaults,
-            "system": system, "tools": list(tools),
-        }
+        with refusing(lines.HEADER):
+            shared = {
+                "config": mask_config(config), "adapter_defaults": adapter_defaults,
+                "system": system, "tools": list(tools),
+            }
         with self._own().lock:
             last = self._state.header
             reason = "resume" if self._state.resumed else "change"
@@ -107,7 +108,8 @@ class WrittenLog(EventLog):
         Raises:
             LlmError: ``INVALID_REQUEST`` when JSON cannot carry it; ``SESSION``.
         """
-        known = mask_config(facts or {})
+        with refusing(lines.CONTEXT):
+            known = mask_config(facts or {})
         with self._own().lock:  # nothing may come between the history and what is said of it
             derived = self._state.history.messages()
             packed: List[Any] = [[0, len(derived)]]
@@ -136,8 +138,10 @@ class WrittenLog(EventLog):
         """
         check_answer(message)
         usage = getattr(message, "usage", None) if usage is None else usage
+        with bounded(lines.ASSISTANT, "SESSION"):
+            record = mend_surrogates(message_to_record(message))
         data = {
-            "message": mend_surrogates(message_to_record(message)),
+            "message": record,
             "usage": None if usage is None else usage.to_dict(),
             "source_seqs": list(source_seqs),
         }
@@ -176,12 +180,13 @@ class WrittenLog(EventLog):
             ValueError: when no answer has such a call, or it has its result already.
             LlmError: ``INVALID_REQUEST`` when JSON cannot carry it; ``SESSION``.
         """
-        data: Dict[str, Any] = {"call_id": call_id, "is_error": bool(is_error)}
+        with bounded(lines.TOOL_RESULT, "INVALID_REQUEST"):
+            shown = result_content(content)
+        data = {"call_id": call_id, "content": shown, "is_error": bool(is_error)}
         if extras:
             data["extras"] = extras
         with self._own().lock:
             self._state.history.check_open(call_id)
-            data = {"call_id": call_id, "content": result_content(content), **data}
             return self._record(lines.TOOL_RESULT, data)
 
     def retry_scheduled(self, record: RetryRecord) -> int:
