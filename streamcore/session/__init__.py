@@ -9,8 +9,8 @@ damaged file, a disk that fails.
 
 from __future__ import annotations
 
+from .events import Event
 from .history import NOT_STARTED, OUTCOME_UNKNOWN
-from .lines import Event
 from .recorded import RecordedRequest
 from .salvage import LeftOut, Salvaged
 from .session import Session

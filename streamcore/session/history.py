@@ -12,7 +12,8 @@ from __future__ import annotations
 from typing import Dict, List, NamedTuple, Optional, Union
 
 from ..values.messages import Message, ReasoningBlock, TextBlock, ToolResult
-from .lines import ASSISTANT, TOOL_RESULT, TOOL_START, USER, Event
+from .events import Event
+from .lines import ASSISTANT, TOOL_RESULT, TOOL_START, USER
 from .records import check_answer, check_said, message_from_record
 
 OUTCOME_UNKNOWN = "outcome unknown, do not repeat blindly"

@@ -14,14 +14,14 @@ from __future__ import annotations
 import json
 import math
 from contextlib import contextmanager
-from dataclasses import dataclass
 from json.encoder import encode_basestring_ascii as _quote
 from typing import Any, Dict, Iterator, Mapping
 
 from ..values.chunks import ReasoningDelta, TextDelta, ToolCallDelta
 from ..values.errors import LlmError
-from ..values.frozen import FrozenDict, freeze, thaw
+from ..values.frozen import freeze
 from ..values.strictjson import DECODER, MAX_DEPTH, is_too_deep
+from .events import Event
 
 START = "session/start"
 HEADER = "request/header"
@@ -44,27 +44,6 @@ DEEPEST = MAX_DEPTH + 20
 
 class TooDeep(ValueError):
     """A line is nested too deeply, or too deeply for what is left of the stack."""
-
-
-@dataclass(frozen=True)
-class Event:
-    """One entry of the log.
-
-    Args:
-        seq: its number; the first event of a session is 0, and none is left out.
-        time: seconds since the epoch, of the session's clock.
-        type: what happened, such as ``user/message``.
-        data: the facts, frozen.
-    """
-
-    seq: int
-    time: float
-    type: str
-    data: FrozenDict
-
-    def to_dict(self) -> Dict[str, Any]:
-        """Return the event as its line holds it."""
-        return {"seq": self.seq, "time": self.time, "type": self.type, "data": thaw(self.data)}
 
 
 def _as_json(value: Any) -> Any:

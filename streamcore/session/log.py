@@ -11,21 +11,23 @@ from __future__ import annotations
 import os
 import threading
 import time
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import (
-    Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, TypeVar, Union,
-    overload,
+    Any, Callable, Dict, Iterator, List, Mapping, Optional, Tuple, TypeVar, Union,
 )
 
 from ..values.chunks import StreamChunk
 from ..values.errors import LlmError
 from . import lines
+from .events import Event, Events
 from .handle import write_new
 from .history import Entry, read_entry
-from .lines import Event, encode_chunk, encode_given
+from .lines import encode_chunk, encode_given
 from .masking import mask_config
+from .memory import MemoryLines
 from .state import FORMAT, LogState, Recovery, load, read_note
-from .storage import LogFile, MemoryLines, Sync, Write
+from .storage import LogFile, Sync, Write
 
 Unnumbered = Tuple[bytes, bool, Optional[Event], Optional[Entry]]
 """The body of an event, whether to sync it, and what it is and means where it is no chunk."""
@@ -37,28 +39,6 @@ DURABILITY = ("os", "turn", "event")
 _SYNCED = frozenset((lines.HEADER, lines.CONTEXT, lines.TOOL_START, lines.TURN_END))
 """What ``turn`` brings to the disk at once: what is recorded before something leaves for
 the world (a request, a tool), and the end of a turn."""
-
-
-class Events(Sequence[Event]):
-    """All events of a session, read where they are kept, when they are asked for."""
-
-    def __init__(self, log: EventLog) -> None:
-        self._log = log
-
-    def __len__(self) -> int:
-        return len(self._log)
-
-    @overload
-    def __getitem__(self, index: int) -> Event: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> List[Event]: ...
-
-    def __getitem__(self, index: Union[int, slice]) -> Union[Event, List[Event]]:
-        numbers = range(len(self))[index]
-        if isinstance(numbers, range):
-            return [self._log._read(number) for number in numbers]
-        return self._log._read(numbers)
 
 
 class _Own:
@@ -117,7 +97,7 @@ class EventLog:
     @property
     def events(self) -> Events:
         """All events, by number: a sequence that reads them where they are kept."""
-        return Events(self)
+        return Events(self, self._read)
 
     def __len__(self) -> int:
         return len(self._lines.ends)
@@ -134,10 +114,10 @@ class EventLog:
             path: the new file, made with mode 0600 and brought to the disk.
         Raises:
             LlmError: ``SESSION`` when there is such a file already, when it cannot be
-                written, or when this log is closed.
+                written, or when this log is closed or its file was written over.
         """
         with self._own().lock:
-            write_new(os.fsdecode(path), map(self._lines.line, range(len(self))))
+            write_new(os.fsdecode(path), map(self._line, range(len(self))))
             self._lines.saved()
 
     def close(self) -> None:
@@ -238,8 +218,20 @@ class EventLog:
     def _read(self, seq: int) -> Event:
         with self._own().lock:
             line = self._lines.line(seq)
-        try:
+        with self._reading(seq):
             return lines.to_event(lines.parse_line(line))
+
+    def _line(self, seq: int) -> bytes:
+        line = self._lines.line(seq)
+        with self._reading(seq):
+            if lines.parse_line(line)["seq"] != seq or not line.endswith(b"\n"):
+                raise ValueError("another line is in its place")
+        return line
+
+    @contextmanager
+    def _reading(self, seq: int) -> Iterator[None]:
+        try:
+            yield
         except ValueError as exc:
             text = f"event {seq} of the session {self.path or 'in memory'} cannot be read: {exc}"
             raise LlmError(text, "SESSION") from None

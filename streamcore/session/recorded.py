@@ -18,8 +18,9 @@ from ..values.frozen import FrozenDict
 from ..values.messages import Message
 from ..wire.dialects import write_body
 from ..wire.dialects.options import DialectOptions
+from .events import Event
 from .history import History, read_entry
-from .lines import ASSISTANT, CHUNK, CONTEXT, HEADER, LOST, Event, encode_value
+from .lines import ASSISTANT, CHUNK, CONTEXT, HEADER, LOST, encode_value
 from .records import message_from_record, message_to_record
 
 _SENT = ("role", "content", "name", "extras", "form", "provider")

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import Any, Mapping, Optional, Tuple
 
 from ..values.errors import LlmError
+from .events import Event
 from .history import Entry, History, read_entry
-from .lines import CHUNK, HEADER, START, Event, TooDeep, parse_line, to_event
+from .lines import CHUNK, HEADER, START, TooDeep, parse_line, to_event
 from .storage import LogFile
 
 FORMAT = 1

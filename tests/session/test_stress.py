@@ -167,4 +167,4 @@ def test_log_is_safe_under_threads_forks_and_closing(tmp_path: Path) -> None:
 @pytest.mark.long
 def test_log_is_safe_under_threads_forks_and_closing_for_long(tmp_path: Path) -> None:
     """The same, often enough to meet what is rare."""
-    run_rounds(tmp_path, rounds=150, forks=3)
+    run_rounds(tmp_path, rounds=80, forks=3)
