@@ -235,13 +235,17 @@ def test_save_as_that_fails_leaves_no_file(tmp_path: Path) -> None:
 
 
 @posix_only
-def test_events_that_were_written_over_are_not_copied(tmp_path: Path) -> None:
+@pytest.mark.parametrize("write_over", [
+    lambda raw: b"dear diary\n" * 100, lambda raw: raw.replace(b'"seq":1', b'"seq":7') + b"\n",
+], ids=["notes", "a log with other numbers"])
+def test_events_that_were_written_over_are_not_copied(
+    tmp_path: Path, write_over: Callable[[bytes], bytes]
+) -> None:
     """A file whose bytes somebody else changed gives an error, and not a damaged copy."""
     log = Session(tmp_path / "log")
     log.user_message(Message("user", "hi"))
-    (tmp_path / "log").write_bytes(b"dear diary\n" * 100)
+    (tmp_path / "log").write_bytes(write_over((tmp_path / "log").read_bytes()))
     error_of(log.close)
     assert "cannot be read" in error_of(lambda: log.save_as(tmp_path / "new"))
-    assert "cannot be read" in error_of(lambda: log.events[1])
     assert not (tmp_path / "new").exists()
     log.close()
