@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The command line: ``chat``, ``agent``, ``replay``, ``config``, ``providers``, ``demo``,
-``vendor``.
+"""The command line: ``chat``, ``agent``, ``replay``, ``session``, ``config``, ``providers``,
+``demo``, ``vendor``.
 
 In: arguments and the three standard streams. Out: an answer's text on stdout, everything
 else on stderr, and an exit code: 0 for a proven, whole message, 1 for an answer that failed
@@ -30,7 +30,7 @@ from .terminal import Terminal
 __all__ = ["main"]
 
 PROGRAM = "streamcore"
-COMMANDS = ("chat", "agent", "replay", "config", "providers", "demo", "vendor")
+COMMANDS = ("chat", "agent", "replay", "session", "config", "providers", "demo", "vendor")
 """The modules of the commands; one whose room a copy leaves out is not offered."""
 _PACKAGE = __name__.rpartition(".")[0]  # whatever name the package is carried under
 _STARTED = PROGRAM if _PACKAGE == PROGRAM else f"python -m {_PACKAGE}"  # as usage shows it

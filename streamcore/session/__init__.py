@@ -9,14 +9,15 @@ damaged file, a disk that fails.
 
 from __future__ import annotations
 
+from .events import Event
 from .history import NOT_STARTED, OUTCOME_UNKNOWN
-from .lines import Event
 from .recorded import RecordedRequest
 from .recorder import CALL_ENDS, CallRecorder
+from .salvage import LeftOut, Salvaged
 from .session import Session
 from .state import Recovery
 
 __all__ = [
-    "CALL_ENDS", "CallRecorder", "Event", "NOT_STARTED", "OUTCOME_UNKNOWN", "RecordedRequest",
-    "Recovery", "Session",
+    "CALL_ENDS", "CallRecorder", "Event", "LeftOut", "NOT_STARTED", "OUTCOME_UNKNOWN",
+    "RecordedRequest", "Recovery", "Salvaged", "Session",
 ]

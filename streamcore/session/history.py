@@ -9,12 +9,12 @@ started". Chunks, failed attempts and empty answers are not in it.
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Dict, Iterable, List, NamedTuple, Optional, Union
+from typing import Dict, List, NamedTuple, Optional, Union
 
 from ..values.messages import Message, ReasoningBlock, TextBlock, ToolResult
-from .lines import ASSISTANT, TOOL_RESULT, TOOL_START, USER, Event
-from .records import check_answer, check_said, message_from_record, result_content
+from .events import Event
+from .lines import ASSISTANT, TOOL_RESULT, TOOL_START, USER
+from .records import check_answer, check_said, message_from_record
 
 OUTCOME_UNKNOWN = "outcome unknown, do not repeat blindly"
 """Result of a call that was started and never seen to end."""
@@ -112,6 +112,18 @@ class History:
             return "answered"
         return "started" if answer.started else "open"
 
+    def check_open(self, call_id: str) -> None:
+        """Refuse the start or the result of a call that cannot have one.
+
+        Raises:
+            ValueError: when no answer has such a call, or it has its result already.
+        """
+        state = self.state(call_id)
+        if state == "unknown":
+            raise ValueError(f"no answer has a tool call with the id {call_id!r}")
+        if state == "answered":
+            raise ValueError(f"the tool call {call_id!r} has its result already")
+
     def messages(self, pending: bool = True) -> List[Message]:
         """Return the messages.
 
@@ -128,25 +140,6 @@ class History:
                     result = answer.result or _stand_in(call_id, answer)
                     found.append(Message("tool", (result,)))
         return found
-
-
-def in_call_order(messages: Iterable[Message]) -> List[Message]:
-    """Return a caller's messages as a history derived from them would have them.
-
-    Results stand in the order of their calls, one to a message and apart from a
-    user's words; empty answers are left out.
-    """
-    history = History()
-    for message in messages:
-        results = message.tool_results
-        for result in results:
-            history.push(replace(result, content=result_content(result.content)))
-        words = tuple(block for block in message.content if not isinstance(block, ToolResult))
-        if not results:
-            history.push(message)
-        elif words and message.role != "tool":
-            history.push(replace(message, content=words))
-    return history.messages(pending=False)
 
 
 def _stand_in(call_id: str, answer: _Answer) -> ToolResult:

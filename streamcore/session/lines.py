@@ -2,9 +2,11 @@
 """One event, one line: ``{"seq":0,"time":1.5,"type":"…","data":{…}}`` and a line feed.
 
 In: the parts of an event. Out: its line as ASCII bytes, so that no character of
-a text can end a line (U+2028 is an escape); and back. Chunks have a fast way,
-written by hand, that gives the same bytes as the general one. Refused with
-``ValueError`` or ``TypeError``: what JSON cannot carry, and what is no such line.
+a text can end a line (U+2028 is an escape); and back. A line is made in two steps:
+the ``encode_…`` functions make its body, from ``"type"`` on, and ``stamp`` puts the
+number and the time before it. Chunks have a fast way, written by hand, that gives
+the same bytes as the general one. Refused: what JSON cannot carry, what nests
+deeper than ``DEEPEST``, and what is no such line.
 """
 
 from __future__ import annotations
@@ -12,14 +14,14 @@ from __future__ import annotations
 import json
 import math
 from contextlib import contextmanager
-from dataclasses import dataclass
 from json.encoder import encode_basestring_ascii as _quote
 from typing import Any, Dict, Iterator, Mapping
 
 from ..values.chunks import ReasoningDelta, TextDelta, ToolCallDelta
 from ..values.errors import LlmError
-from ..values.frozen import FrozenDict, freeze, thaw
-from ..values.strictjson import DECODER
+from ..values.frozen import freeze
+from ..values.strictjson import DECODER, MAX_DEPTH, is_too_deep
+from .events import Event
 
 START = "session/start"
 HEADER = "request/header"
@@ -33,27 +35,15 @@ RETRY_SCHEDULED = "retry/scheduled"
 RETRY_STARTED = "retry/started"
 TURN_START = "turn/start"
 TURN_END = "turn/end"
+LOST = "session/lost"
+"""Stands in a salvaged log for an event that could not be read."""
+
+DEEPEST = MAX_DEPTH + 20
+"""Levels of nesting in a line: what a provider may send, and the levels of an event around it."""
 
 
-@dataclass(frozen=True)
-class Event:
-    """One entry of the log.
-
-    Args:
-        seq: its number; the first event of a session is 0, and none is left out.
-        time: seconds since the epoch, of the session's clock.
-        type: what happened, such as ``user/message``.
-        data: the facts, frozen.
-    """
-
-    seq: int
-    time: float
-    type: str
-    data: FrozenDict
-
-    def to_dict(self) -> Dict[str, Any]:
-        """Return the event as its line holds it."""
-        return {"seq": self.seq, "time": self.time, "type": self.type, "data": thaw(self.data)}
+class TooDeep(ValueError):
+    """A line is nested too deeply, or too deeply for what is left of the stack."""
 
 
 def _as_json(value: Any) -> Any:
@@ -69,14 +59,23 @@ _ENCODE = json.JSONEncoder(ensure_ascii=True, **_STRICT).encode
 _ENCODE_UNICODE = json.JSONEncoder(ensure_ascii=False, **_STRICT).encode
 
 
-def encode_event(seq: int, time: float, type: str, data: Mapping[str, Any]) -> bytes:
-    """Return the line of an event.
+def stamp(seq: int, time: float, body: bytes) -> bytes:
+    """Return the line of an event: its number and time, and then its body."""
+    return f'{{"seq":{seq},"time":{time!r},'.encode("ascii") + body
+
+
+def encode_event(type: str, data: Mapping[str, Any]) -> bytes:
+    """Return the body of an event.
 
     Raises:
-        TypeError, ValueError, RecursionError: when JSON cannot carry ``data``.
+        TypeError, ValueError, RecursionError: when JSON cannot carry ``data``, or the
+            log could not read it again.
     """
-    event = {"seq": seq, "time": time, "type": type, "data": data}
-    return (encode_value(event) + "\n").encode("ascii")
+    text = encode_value({"type": type, "data": data})
+    deep = text.count("[") + text.count("{") > DEEPEST  # else there is nothing to look at
+    if deep and is_too_deep(text, DECODER.decode(text), DEEPEST):
+        raise RecursionError
+    return f"{text[1:]}\n".encode("ascii")
 
 
 def encode_value(value: Any) -> str:
@@ -88,37 +87,40 @@ def encode_value(value: Any) -> str:
     return _ENCODE(value)
 
 
-def encode_received(seq: int, time: float, type: str, data: Mapping[str, Any]) -> bytes:
-    """Return the line of an event made of what a provider sent.
+def encode_received(type: str, data: Mapping[str, Any]) -> bytes:
+    """Return the body of an event made of what a provider sent.
 
     A number beyond a double's range, such as ``1e999`` in a field only the
     provider can read, is kept as null: losing an answer for it would be worse.
+
+    Raises:
+        LlmError: ``SESSION`` for data nested deeper than the log can read again.
     """
-    try:
-        return encode_event(seq, time, type, data)
-    except ValueError:
-        return encode_event(seq, time, type, _finite(data))
+    with bounded(type, "SESSION"):
+        try:
+            return encode_event(type, data)
+        except ValueError:
+            return encode_event(type, _finite(data))
 
 
-def encode_chunk(seq: int, time: float, chunk: Any) -> bytes:
-    """Return the line of a chunk; the same bytes as ``encode_received`` gives."""
+def encode_chunk(chunk: Any) -> bytes:
+    """Return the body of a chunk's event; the same bytes as ``encode_received`` gives."""
     kind = chunk.__class__
     if kind is TextDelta or kind is ReasoningDelta:
         return (
-            f'{{"seq":{seq},"time":{time!r},"type":"assistant/chunk","data":{{"type":"{chunk.type}"'
+            f'"type":"assistant/chunk","data":{{"type":"{chunk.type}"'
             f',"index":{chunk.index:d},"text":{_quote(chunk.text)}}}}}\n'
         ).encode("ascii")
     if kind is ToolCallDelta and chunk.id is None and chunk.name is None:
         return (
-            f'{{"seq":{seq},"time":{time!r},"type":"assistant/chunk",'
-            f'"data":{{"type":"tool-call-delta","index":{chunk.index:d},'
-            f'"arguments_delta":{_quote(chunk.arguments_delta)}}}}}\n'
+            '"type":"assistant/chunk","data":{"type":"tool-call-delta",'
+            f'"index":{chunk.index:d},"arguments_delta":{_quote(chunk.arguments_delta)}}}}}\n'
         ).encode("ascii")
-    return encode_received(seq, time, CHUNK, chunk.to_dict())
+    return encode_received(CHUNK, chunk.to_dict())
 
 
-def encode_given(seq: int, time: float, type: str, data: Mapping[str, Any]) -> bytes:
-    """Return the line of an event made of what a caller gave.
+def encode_given(type: str, data: Mapping[str, Any]) -> bytes:
+    """Return the body of an event made of what a caller gave.
 
     Raises:
         LlmError: ``INVALID_REQUEST`` for what no request could carry: that would
@@ -126,7 +128,16 @@ def encode_given(seq: int, time: float, type: str, data: Mapping[str, Any]) -> b
     """
     with refusing(type):
         _ENCODE_UNICODE(data).encode("utf-8")  # fails on a lone surrogate half
-        return encode_event(seq, time, type, data)
+        return encode_event(type, data)
+
+
+@contextmanager
+def bounded(type: str, code: str) -> Iterator[None]:
+    """Turn a RecursionError into an error with this code, of an event of this type."""
+    try:
+        yield
+    except RecursionError:
+        raise LlmError(f"{type} cannot be recorded: nested too deeply", code) from None
 
 
 @contextmanager
@@ -149,12 +160,15 @@ def parse_line(line: bytes) -> Dict[str, Any]:
     """Return the event in a line as a plain dict.
 
     Raises:
-        ValueError: when it is not one whole event.
+        ValueError: when it is not one whole event; ``TooDeep`` for its nesting.
     """
+    text = line.decode("utf-8")
     try:
-        value = DECODER.decode(line.decode("utf-8"))
+        value = DECODER.decode(text)
     except RecursionError:
-        raise ValueError("nested too deeply") from None
+        raise TooDeep("nested too deeply") from None
+    if is_too_deep(text, value, DEEPEST):
+        raise TooDeep("nested too deeply")
     if not isinstance(value, dict):
         raise ValueError("not a JSON object")
     for name, kinds in (("seq", int), ("time", (int, float)), ("type", str), ("data", dict)):
@@ -164,18 +178,28 @@ def parse_line(line: bytes) -> Dict[str, Any]:
     return value
 
 
-def to_event(value: Mapping[str, Any]) -> Event:
-    """Return what ``parse_line`` read as an event."""
-    return Event(value["seq"], value["time"], value["type"], freeze(value["data"]))
-
-
-def decode_line(line: bytes) -> Event:
-    """Return the event in a line.
+def parse_body(body: bytes) -> Event:
+    """Return the event whose body this is, not numbered yet: what reading its line gives.
 
     Raises:
-        ValueError: when it is not one whole event.
+        LlmError: ``SESSION`` when the stack is too full for its nesting.
     """
-    return to_event(parse_line(line))
+    try:
+        return to_event({"seq": -1, "time": 0.0, **DECODER.decode("{" + body.decode("ascii"))})
+    except (RecursionError, TooDeep):
+        raise LlmError("an event is nested too deeply for this stack", "SESSION") from None
+
+
+def to_event(value: Mapping[str, Any]) -> Event:
+    """Return what ``parse_line`` read as an event.
+
+    Raises:
+        TooDeep: when the stack is too full for its nesting.
+    """
+    try:
+        return Event(value["seq"], value["time"], value["type"], freeze(value["data"]))
+    except RecursionError:
+        raise TooDeep("nested too deeply for this stack") from None
 
 
 def _finite(value: Any) -> Any:

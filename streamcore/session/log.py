@@ -2,8 +2,8 @@
 """The append-only log under a session: events are numbered, written, and read again.
 
 In: the type and data of an event, or a chunk. Out: its number, once its line is
-where the durability asked for says it is; all events by number. Refused: a
-write by a forked child, a failing disk, an event recorded inside another.
+where the durability asked for says it is; all events by number. Refused with ``SESSION``:
+a write by a forked child, after closing, or to a failing disk.
 """
 
 from __future__ import annotations
@@ -11,18 +11,26 @@ from __future__ import annotations
 import os
 import threading
 import time
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import (
-    Any, Callable, Iterator, List, Mapping, Optional, Sequence, TypeVar, Union, overload,
+    Any, Callable, Dict, Iterator, List, Mapping, Optional, Tuple, TypeVar, Union,
 )
 
 from ..values.chunks import StreamChunk
 from ..values.errors import LlmError
 from ..values.masking import mask_config
 from . import lines
-from .history import read_entry
-from .lines import Event, encode_chunk, encode_given
-from .state import FORMAT, LogState, Recovery, load
-from .storage import LogFile, MemoryLines, Sync, Write
+from .events import Event, Events
+from .handle import write_new
+from .history import Entry, read_entry
+from .lines import encode_chunk, encode_given
+from .memory import MemoryLines
+from .state import FORMAT, LogState, Recovery, load, read_note
+from .storage import LogFile, Sync, Write
+
+Unnumbered = Tuple[bytes, bool, Optional[Event], Optional[Entry]]
+"""The body of an event, whether to sync it, and what it is and means where it is no chunk."""
 
 Log = TypeVar("Log", bound="EventLog")
 
@@ -33,26 +41,20 @@ _SYNCED = frozenset((lines.HEADER, lines.CONTEXT, lines.TOOL_START, lines.TURN_E
 the world (a request, a tool), and the end of a turn."""
 
 
-class Events(Sequence[Event]):
-    """All events of a session, read where they are kept, when they are asked for."""
+class _Own:
+    """What each process has for itself: the lock, and what it guards."""
 
-    def __init__(self, log: EventLog) -> None:
-        self._log = log
+    __slots__ = ("lock", "state", "taken", "waiting", "busy", "closing")
 
-    def __len__(self) -> int:
-        return len(self._log)
-
-    @overload
-    def __getitem__(self, index: int) -> Event: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> List[Event]: ...
-
-    def __getitem__(self, index: Union[int, slice]) -> Union[Event, List[Event]]:
-        numbers = range(len(self))[index]
-        if isinstance(numbers, range):
-            return [self._log._read(number) for number in numbers]
-        return self._log._read(numbers)
+    def __init__(self, state: LogState, taken: int) -> None:
+        # The same thread may come in again while it records: the garbage collector runs
+        # finalisers anywhere, and a stream that nobody holds any more records its end.
+        self.lock = threading.RLock()
+        self.state = state
+        self.taken = taken  # how many of the log's lines the state has taken up
+        self.waiting: List[Unnumbered] = []
+        self.busy: Optional[int] = None  # the number of the event being written
+        self.closing = False  # close() was called while an event was being written
 
 
 class EventLog:
@@ -74,18 +76,14 @@ class EventLog:
         self.recovered: Optional[Recovery] = None
         self._durability, self._clock = durability, clock
         self._each = durability == "event"
-        self._state = LogState()
-        # A number is given and its line written as one step. The lock lets the same thread
-        # in again only so that it can be refused: a collected generator may record anywhere.
-        self._lock = threading.RLock()
-        self._recording = False
+        self._owns: Dict[int, _Own] = {os.getpid(): _Own(LogState(), 0)}  # by process
         self._lines: Union[MemoryLines, LogFile] = MemoryLines()
         if path is not None:
             self._lines = LogFile(path, write, fsync)
         try:
             self._begin(about)
         except BaseException:
-            self._lines.close(False)
+            self._lines.close(False, look=False)
             raise
 
     def chunk(self, chunk: StreamChunk) -> int:
@@ -94,23 +92,12 @@ class EventLog:
         Raises:
             LlmError: ``SESSION`` when it is not in the log for sure.
         """
-        kept = self._lines
-        kept.check_owner()
-        with self._lock:
-            if self._recording:
-                raise _nested()
-            self._recording = True
-            try:
-                seq = len(kept.ends)
-                kept.append(encode_chunk(seq, self._clock(), chunk), self._each)
-            finally:
-                self._recording = False
-        return seq
+        return self._append(encode_chunk(chunk), self._each)
 
     @property
     def events(self) -> Events:
         """All events, by number: a sequence that reads them where they are kept."""
-        return Events(self)
+        return Events(self, self._read)
 
     def __len__(self) -> int:
         return len(self._lines.ends)
@@ -118,13 +105,39 @@ class EventLog:
     def __iter__(self) -> Iterator[Event]:
         return iter(self.events)
 
+    def save_as(self, path: Union[str, os.PathLike[str]]) -> None:
+        """Write the events so far into a new file, which ``Session.open`` continues.
+
+        This log stays as it is, and goes on being written where it was.
+
+        Args:
+            path: the new file, made with mode 0600 and brought to the disk.
+        Raises:
+            LlmError: ``SESSION`` when there is such a file already, when it cannot be
+                written, or when this log is closed or its file was written over.
+        """
+        with self._own().lock:
+            write_new(os.fsdecode(path), map(self._line, range(len(self))))
+            self._lines.saved()
+
     def close(self) -> None:
         """Give the file and its lock back; closing again does nothing.
 
         Raises:
-            LlmError: ``SESSION`` when the last lines could not be brought to the disk.
+            LlmError: ``SESSION`` when the last lines could not be brought to the disk, and
+                when the file was removed, replaced or changed by somebody else. In the
+                latter case the events can still be read and given to ``save_as``; closing
+                again closes.
         """
-        self._lines.close(self._durability != "os")
+        own = self._own()
+        with own.lock:
+            if own.busy is not None:
+                own.closing = True
+                return
+            try:
+                self._write_waiting(own)
+            finally:
+                self._lines.close(self._durability != "os")
 
     def __enter__(self: Log) -> Log:
         return self
@@ -138,7 +151,9 @@ class EventLog:
     def _begin(self, about: Optional[Mapping[str, Any]]) -> None:
         file = self._lines if isinstance(self._lines, LogFile) else None
         if file is not None:
-            self.recovered = load(file, self._state)
+            own = self._own()
+            self.recovered = load(file, own.state)
+            own.taken = len(self)
         if not len(self):
             self._record(lines.START, {**mask_config(about or {}), "format": FORMAT})
             if file is not None and self._durability != "os":
@@ -148,30 +163,106 @@ class EventLog:
         self,
         kind: str,
         data: Mapping[str, Any],
-        encode: Callable[[int, float, str, Mapping[str, Any]], bytes] = encode_given,
+        encode: Callable[[str, Mapping[str, Any]], bytes] = encode_given,
     ) -> int:
+        # What is kept is what reading the line gives: the same as after a restart.
+        body = encode(kind, data)
+        event = lines.parse_body(body)
+        sync = self._each or (self._durability == "turn" and kind in _SYNCED)
+        return self._append(body, sync, event, read_entry(event))
+
+    def _append(
+        self, body: bytes, sync: bool, event: Optional[Event] = None, entry: Optional[Entry] = None
+    ) -> int:
+        """Write an event and return its number.
+
+        An event that a finaliser records while this thread is writing another one is
+        written directly after that, and its number is what it will be then.
+        """
+        own = self._own()
         self._lines.check_owner()
-        with self._lock:
-            if self._recording:
-                raise _nested()
-            self._recording = True
+        with own.lock:
+            if own.busy is not None:
+                own.waiting.append((body, sync, event, entry))
+                return own.busy + len(own.waiting)
+            if own.waiting:  # an interrupt came before they were written
+                self._write_waiting(own)
             try:
-                # What is kept is what reading the line gives: the same as after a restart.
-                line = encode(len(self), self._clock(), kind, data)
-                event = lines.decode_line(line)
-                entry = read_entry(event)
-                synced = self._each or (self._durability == "turn" and kind in _SYNCED)
-                self._lines.append(line, synced)
-                self._state.digest(event, entry)
+                seq = self._write(own, body, sync, event, entry)
+                if own.waiting:
+                    self._write_waiting(own)
             finally:
-                self._recording = False
-        return event.seq
+                if own.closing:
+                    own.closing = False
+                    self.close()
+        return seq
+
+    def _write_waiting(self, own: _Own) -> None:
+        while own.waiting:
+            self._write(own, *own.waiting.pop(0))
+
+    def _write(
+        self, own: _Own, body: bytes, sync: bool, event: Optional[Event], entry: Optional[Entry]
+    ) -> int:
+        seq = own.busy = len(self._lines.ends)
+        try:
+            now = float(self._clock())
+            self._lines.append(lines.stamp(seq, now, body), sync)
+            if event is not None:
+                own.state.digest(replace(event, seq=seq, time=now), entry)
+            own.taken = seq + 1
+        finally:
+            own.busy = None
+        return seq
 
     def _read(self, seq: int) -> Event:
-        with self._lock:
+        with self._own().lock:
             line = self._lines.line(seq)
-        return lines.decode_line(line)
+        with self._reading(seq):
+            return lines.to_event(lines.parse_line(line))
 
+    def _line(self, seq: int) -> bytes:
+        line = self._lines.line(seq)
+        with self._reading(seq):
+            if lines.parse_line(line)["seq"] != seq or not line.endswith(b"\n"):
+                raise ValueError("another line is in its place")
+        return line
 
-def _nested() -> LlmError:
-    return LlmError("an event cannot be recorded while one is being recorded", "SESSION")
+    @contextmanager
+    def _reading(self, seq: int) -> Iterator[None]:
+        try:
+            yield
+        except ValueError as exc:
+            text = f"event {seq} of the session {self.path or 'in memory'} cannot be read: {exc}"
+            raise LlmError(text, "SESSION") from None
+
+    @property
+    def _state(self) -> LogState:
+        """All events so far, digested."""
+        own = self._own()
+        with own.lock:
+            if own.busy is None:
+                self._take_up(own)
+            return own.state
+
+    def _own(self) -> _Own:
+        return self._owns.get(os.getpid()) or self._forked()
+
+    def _forked(self) -> _Own:
+        """Begin anew in a forked child: a thread that is not here may have held the lock."""
+        last = list(self._owns.values())[-1]
+        own = _Own(last.state, last.taken)
+        self._take_up(own)
+        return self._owns.setdefault(os.getpid(), own)
+
+    def _take_up(self, own: _Own) -> None:
+        """Digest anew where an interrupt or a fork came between a line and its digestion."""
+        size = len(self)
+        if own.taken == size:
+            return
+        state = LogState(own.state.opened)
+        for seq in range(size):
+            note = read_note(lines.parse_line(self._lines.line(seq)))
+            if note is not None:
+                state.digest(*note)
+        own.state, own.taken = state, size

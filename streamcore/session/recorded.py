@@ -17,8 +17,9 @@ from ..values.chunks import StreamChunk, chunk_from_dict
 from ..values.frozen import FrozenDict
 from ..values.messages import Message
 from ..wire.dialects import find_dialect
+from .events import Event
 from .history import History, read_entry
-from .lines import ASSISTANT, CHUNK, CONTEXT, HEADER, Event, encode_value
+from .lines import ASSISTANT, CHUNK, CONTEXT, HEADER, LOST, encode_value
 from .records import message_from_record, message_to_record
 
 _SENT = (
@@ -97,20 +98,26 @@ def request_at(events: Sequence[Event], notes: Sequence[int], seq: int) -> Recor
         notes: numbers of all events that are no chunks, ascending.
         seq: number of a ``request/context``, or of any event after it.
     Raises:
-        ValueError: when no request was recorded before ``seq``, or not whole.
+        ValueError: when no request was recorded before ``seq``, or not whole, or when an
+            event before it is lost, which it may have been made of.
     """
     header: Optional[Event] = None
     found: Optional[Tuple[Event, Event]] = None
+    lost: Optional[Event] = None
     for number in notes:
         if number > seq:
             break
         event = events[number]
         if event.type == HEADER:
             header = event
+        elif event.type == LOST:
+            lost = event
         elif event.type == CONTEXT and header is not None:
             found = header, event
     if found is None:
         raise ValueError(f"no request is recorded before event {seq}")
+    if lost is not None and found[1].seq <= lost.data["until"]:
+        raise ValueError(f"event {lost.seq} is lost, and the request may be made of it")
     derived = _history(events, notes, found[1].seq)
     with _reading(f"the request of event {found[1].seq}"):
         return _request(*found, derived)

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import dataclass
-from typing import Any, Mapping, Optional
+from typing import Any, Mapping, Optional, Tuple
 
 from ..values.errors import LlmError
+from .events import Event
 from .history import Entry, History, read_entry
-from .lines import CHUNK, HEADER, START, Event, parse_line, to_event
+from .lines import CHUNK, HEADER, START, TooDeep, parse_line, to_event
 from .storage import LogFile
 
 FORMAT = 1
@@ -37,20 +38,29 @@ class Recovery:
 
 
 class LogState:
-    """The log's events so far, digested."""
+    """The log's events so far, digested.
 
-    def __init__(self) -> None:
+    Args:
+        opened: how many events the log had when it was opened; 0 for a new one.
+    """
+
+    def __init__(self, opened: int = 0) -> None:
+        self.opened = opened
         self.history = History()
         self.notes = array("q")  # numbers of the events that are no chunks
         self.header: Optional[Event] = None  # the last request/header
-        self.resumed = False  # an older log was opened, and no header written since
+
+    @property
+    def resumed(self) -> bool:
+        """Whether an older log was opened, and no header written since."""
+        return self.opened > 0 and (self.header is None or self.header.seq < self.opened)
 
     def digest(self, event: Event, entry: Optional[Entry]) -> None:
         """Take the next event that is no chunk, and what it means to the history."""
         self.notes.append(event.seq)
         self.history.push(entry)
         if event.type == HEADER:
-            self.header, self.resumed = event, False
+            self.header = event
 
 
 def load(file: LogFile, state: LogState) -> Optional[Recovery]:
@@ -63,46 +73,68 @@ def load(file: LogFile, state: LogState) -> Optional[Recovery]:
             or is damaged before its last line; naming the line.
     """
     for line in file.stored():
-        state.resumed = len(file.ends) > 0
         try:
             if not line.endswith(b"\n"):
                 raise ValueError("it has no end")
             value = parse_line(line)
+        except TooDeep as exc:  # no sign of a torn end: a deep line, or a full stack
+            raise _damaged(file, exc) from None
         except ValueError as exc:
             return _drop(file, line, exc)
-        _accept(file, state, value)
+        try:
+            if value["seq"] != len(file.ends):
+                raise ValueError(f"event {value['seq']}, {value['type']}, is out of place")
+            note = read_note(value)
+        except ValueError as exc:
+            raise _damaged(file, exc) from None
+        check_format(value, file.path)
+        if note is not None:
+            state.digest(*note)
         file.keep(line)
-    state.resumed = len(file.ends) > 0
+        state.opened = len(file.ends)
     return None
+
+
+def read_note(value: Mapping[str, Any]) -> Optional[Tuple[Event, Optional[Entry]]]:
+    """Return the event that ``parse_line`` read, and what it means; None for a chunk.
+
+    Raises:
+        ValueError: when its data is not of the shape its type has, or it is not the start
+            and has the start's number.
+    """
+    kind = value["type"]
+    if (value["seq"] == 0) != (kind == START):
+        raise ValueError(f"event {value['seq']}, {kind}, is out of place")
+    if kind == CHUNK:
+        return None
+    event = to_event(value)
+    return event, read_entry(event)
+
+
+def check_format(value: Mapping[str, Any], path: str) -> None:
+    """Refuse the start of a log of another format.
+
+    Raises:
+        LlmError: ``SESSION``.
+    """
+    found = value["data"].get("format")
+    if value["type"] == START and found != FORMAT:
+        raise LlmError(f"the session {path} has format {found!r}, not {FORMAT}", "SESSION")
 
 
 def _drop(file: LogFile, line: bytes, why: ValueError) -> Recovery:
     if file.size + len(line) < file.found:
         raise _damaged(file, why) from None
-    if not file.size and not line.startswith(_FIRST_BYTES[: len(line)]):
+    if not file.ends and not line.startswith(_FIRST_BYTES[: len(line)]):
         # Somebody's notes, given by mistake: what is no session must not be cut.
         raise LlmError(f"{file.path} is no session log", "SESSION")
     file.cut()
     return Recovery(len(line), len(file.ends) + 1)
 
 
-def _accept(file: LogFile, state: LogState, value: Mapping[str, Any]) -> None:
-    seq, kind, data = value["seq"], value["type"], value["data"]
-    if seq != len(file.ends) or (seq == 0) != (kind == START):
-        raise _damaged(file, ValueError(f"event {seq}, {kind}, is out of place"))
-    if kind == START and data.get("format") != FORMAT:
-        text = f"the session {file.path} has format {data.get('format')!r}, not {FORMAT}"
-        raise LlmError(text, "SESSION")
-    if kind == CHUNK:
-        return
-    event = to_event(value)
-    try:
-        entry = read_entry(event)
-    except ValueError as exc:
-        raise _damaged(file, exc) from None
-    state.digest(event, entry)
-
-
 def _damaged(file: LogFile, why: ValueError) -> LlmError:
     line = len(file.ends) + 1
-    return LlmError(f"the session {file.path} is damaged in line {line}: {why}", "SESSION")
+    return LlmError(
+        f"the session {file.path} is damaged in line {line}: {why}; Session.salvage() writes "
+        "what can be read of it to a new file", "SESSION",
+    )

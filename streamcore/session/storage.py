@@ -1,57 +1,26 @@
 # SPDX-License-Identifier: MIT
-"""Where the lines of a session are kept: in memory, or in a file that one process owns.
+"""The lines of a session in a file that one process owns.
 
 In: whole lines. Out: the same lines by number. A line is in the file wholly or,
 where the system allows, not at all: a write that fails is taken back, and the
-file takes no further one. Refused with ``SESSION``: what is no regular file, a
-file somebody else writes, a process that only inherited the handle, a bad disk.
+file takes no further one. Refused with ``SESSION``: a process that only inherited the
+handle, a bad disk, a file that was removed, replaced or changed by somebody else.
 """
 
 from __future__ import annotations
 
 import os
-import stat
-import sys
 from array import array
-from contextlib import suppress
 from typing import Any, Callable, Iterator, List, NoReturn, Optional
 
 from ..values.errors import LlmError
-
-if sys.platform == "win32":
-    import msvcrt
-else:
-    import fcntl
+from .handle import Handle, LastHandle, open_locked, read_at, reason
 
 _READ_BLOCK = 1024 * 1024
-_LOCKED_BYTE = 0x7FFFFFFE  # Windows locks bytes, and a locked one cannot be read: one far away
+_BOM = b"\xef\xbb\xbf"  # some editors put it before the first line; no line has it
 
 Write = Callable[[int, bytes], int]
 Sync = Callable[[int], None]
-
-
-class MemoryLines:
-    """Lines in one growing buffer: about nine bytes more than their text each."""
-
-    def __init__(self) -> None:
-        self.ends = array("q")  # where each line ends; its length is the number of lines
-        self._buffer = bytearray()
-
-    def check_owner(self) -> None:
-        """A copy of memory belongs to whoever has it, after a fork too."""
-
-    def append(self, line: bytes, sync: bool) -> None:
-        """Keep one more line."""
-        end = (self.ends[-1] if self.ends else 0) + len(line)
-        self._buffer[end - len(line) :] = line  # what an interrupt left half done is overwritten
-        self.ends.append(end)
-
-    def line(self, number: int) -> bytes:
-        """Return the line with this number, from 0."""
-        return bytes(self._buffer[self.ends[number - 1] if number else 0 : self.ends[number]])
-
-    def close(self, sync: bool) -> None:
-        """There is nothing to give back."""
 
 
 class LogFile:
@@ -66,35 +35,42 @@ class LogFile:
     """
 
     def __init__(self, path: Any, write: Write = os.write, fsync: Sync = os.fsync) -> None:
-        self._fd = -1  # first of all, for __del__
+        self._handle = Handle(-1, os.getpid())  # first of all, for __del__
         self.ends = array("q")  # where each line ends; its length is the number of lines
         self.path = os.fsdecode(path)
         self._write, self._fsync = write, fsync
-        self._owner = os.getpid()
         self._fault: Optional[str] = None  # why no further write is taken
         self._writing = False  # still set when an append was interrupted, by Ctrl-C say
+        self._only_here = False  # the path leads elsewhere: these lines end with the handle
         try:
-            self._fd = _open(self.path)
-            _lock(self._fd, self.path)
-            self.found = os.fstat(self._fd).st_size
+            self._place = os.path.abspath(self.path)  # the process may change its folder
+            self._handle = open_locked(self.path)
+            self._file = os.fstat(self._handle.fd)
+            self.found = self._file.st_size
+            self.begin = len(_BOM) if read_at(self._handle.fd, 0, len(_BOM)) == _BOM else 0
+            gone = self._gone(self.found)  # it may have been replaced before it was locked
+            if gone is not None:
+                raise LlmError(f"the session {self.path} {gone}", "SESSION")
         except OSError as exc:
-            self._release()
+            self._handle.give_back()
             raise self._error("cannot be opened", exc) from exc
         except ValueError as exc:  # a path no system has: a NUL in it, or half a character
-            self._release()
             text = f"the session {ascii(self.path)} cannot be opened: {exc}"
             raise LlmError(text, "SESSION") from exc
         except LlmError:
-            self._release()
+            self._handle.give_back()
             raise
 
     def __del__(self) -> None:
-        self._release()
+        # The garbage collector calls the finalisers of a whole cycle in an order of its own.
+        # That of a stream may come after this one, and records the end of its turn. The new
+        # handle is not part of the cycle, and goes when this object is taken apart: after that.
+        self._handle = LastHandle(self._handle.fd, self._handle.owner)
 
     @property
     def size(self) -> int:
-        """Bytes of the lines taken so far."""
-        return self.ends[-1] if self.ends else 0
+        """Bytes of the file up to the end of the last line taken."""
+        return self.ends[-1] if self.ends else self.begin
 
     def stored(self) -> Iterator[bytes]:
         """Yield the lines the file had when it was opened, an unfinished last one too."""
@@ -122,16 +98,17 @@ class LogFile:
             LlmError: ``SESSION`` when the system refuses.
         """
         try:
-            os.ftruncate(self._fd, self.size)
+            os.ftruncate(self._handle.fd, self.size)
         except OSError as exc:
             raise self._error("cannot be repaired", exc) from exc
+        self._writing = False
 
     def sync_folder(self) -> None:
         """Bring a new file's name to the disk, where the system has a way to."""
-        if sys.platform == "win32":
+        if not hasattr(os, "O_DIRECTORY"):
             return
         try:
-            folder = os.open(os.path.dirname(os.path.abspath(self.path)), os.O_RDONLY)
+            folder = os.open(os.path.dirname(self._place), os.O_RDONLY | os.O_DIRECTORY)
         except OSError:  # a folder may be one to write in but not to read
             return
         try:
@@ -147,31 +124,33 @@ class LogFile:
         Raises:
             LlmError: ``SESSION`` in any process but the one that opened the file.
         """
-        if os.getpid() != self._owner:
+        if os.getpid() != self._handle.owner:
             raise LlmError(
-                f"the session {self.path} is written by process {self._owner}, which opened it; "
-                "a forked process needs a session of its own", "SESSION",
+                f"the session {self.path} is written by process {self._handle.owner}, which "
+                "opened it; a forked process needs a session of its own", "SESSION",
             )
 
     def append(self, line: bytes, sync: bool) -> None:
-        """Write one whole line, and bring it to the disk if ``sync``.
+        """Write one whole line; if ``sync``, look that the file is in its place, and sync it.
 
         Raises:
             LlmError: ``SESSION`` when the line is not in the file for sure; the
                 file is as it was before, if the system allows, and is finished.
         """
-        if self._fault is not None:
-            raise LlmError(f"the session {self.path} {self._fault}", "SESSION")
+        self._refuse_fault()
         if self._writing:
             self.cut()
+        if sync:
+            self._look()
+            self._refuse_fault()
         end = self.size + len(line)
         self._writing = True
         try:
-            written = self._write(self._fd, line)
+            written = self._write(self._handle.fd, line)
             while written < len(line):  # a nearly full disk takes a part, then fails
-                written += self._write(self._fd, line[written:])
+                written += self._write(self._handle.fd, line[written:])
             if sync:
-                self._fsync(self._fd)
+                self._fsync(self._handle.fd)
         except OSError as exc:
             self._fail(exc)
         self.ends.append(end)
@@ -183,106 +162,91 @@ class LogFile:
         Raises:
             LlmError: ``SESSION`` when the file is closed or cannot be read.
         """
-        if self._fd < 0:
+        if self._handle.fd < 0:
             raise LlmError(f"the session {self.path} is closed; open it again to read", "SESSION")
-        start = self.ends[number - 1] if number else 0
-        pieces, missing = [], self.ends[number] - start
-        try:
-            while missing:
-                piece = _read_at(self._fd, self.ends[number] - missing, missing)
-                if not piece:
-                    raise OSError("it has become shorter")
-                pieces.append(piece)
-                missing -= len(piece)
-        except OSError as exc:
-            raise self._error("cannot be read", exc) from exc
-        return b"".join(pieces)
+        start = self.ends[number - 1] if number else self.begin
+        return b"".join(self._pieces(start, self.ends[number]))
 
-    def close(self, sync: bool) -> None:
+    def saved(self) -> None:
+        """Take note that all lines are in another file too."""
+        self._only_here = False
+
+    def close(self, sync: bool, look: bool = True) -> None:
         """Give the file and its lock back; closing again does nothing.
 
+        Args:
+            sync: whether to bring the last lines to the disk.
+            look: whether to look that the file is in its place.
         Raises:
-            LlmError: ``SESSION`` when the last lines could not be brought to the disk.
+            LlmError: ``SESSION`` when the last lines could not be brought to the disk. The
+                same when the file is no longer in its place and its lines were not saved
+                elsewhere; then it stays open to be read, and closing again closes it.
         """
+        if self._handle.fd < 0:
+            return
+        owner = os.getpid() == self._handle.owner
+        if look and owner and self._fault is None:
+            if self._writing:
+                self.cut()
+            self._look()
+        if owner and self._only_here:
+            self._only_here = False
+            self._refuse_fault()
         try:
-            if sync and self._fd >= 0 and self._fault is None:
-                self._fsync(self._fd)
+            if sync and self._fault is None:
+                self._fsync(self._handle.fd)
         except OSError as exc:
             raise self._error("may not be on the disk", exc) from exc
         finally:
-            self._release()
+            self._handle.give_back()
             self._fault = self._fault or "is closed"
 
-    def _release(self) -> None:
-        fd, self._fd = self._fd, -1
-        if fd >= 0:
-            try:
-                if os.getpid() == self._owner:
-                    _unlock(fd)
-            finally:
-                os.close(fd)
+    def _refuse_fault(self) -> None:
+        if self._fault is not None:
+            raise LlmError(f"the session {self.path} {self._fault}", "SESSION")
+
+    def _look(self) -> None:
+        """Take no further writes when the file is gone from its path, or is not as it was left."""
+        gone = self._gone(self.size)
+        if gone is not None:
+            self._fault = f"{gone}; save_as() writes its events to another file"
+            self._only_here = True
+
+    def _gone(self, size: int) -> Optional[str]:
+        try:
+            there = os.stat(self._place)
+        except PermissionError:  # a process that gave up rights goes on with what is open
+            return None
+        except OSError as exc:
+            return f"is not in its place any more: {reason(exc)}"
+        if not os.path.samestat(there, self._file):
+            return "was replaced by another file"
+        if there.st_size != size:
+            return f"was changed by somebody else: it has {there.st_size} bytes, not {size}"
+        return None
 
     def _blocks(self) -> Iterator[bytes]:
-        start = 0
-        while start < self.found:
+        for start in range(self.begin, self.found, _READ_BLOCK):
+            yield from self._pieces(start, min(start + _READ_BLOCK, self.found))
+
+    def _pieces(self, start: int, end: int) -> Iterator[bytes]:
+        while start < end:
             try:
-                block = _read_at(self._fd, start, min(_READ_BLOCK, self.found - start))
-                if not block:
+                piece = read_at(self._handle.fd, start, end - start)
+                if not piece:
                     raise OSError("it has become shorter")
             except OSError as exc:
                 raise self._error("cannot be read", exc) from exc
-            start += len(block)
-            yield block
+            start += len(piece)
+            yield piece
 
     def _fail(self, exc: OSError) -> NoReturn:
         self._fault = "takes no further writes: one has failed"
         try:
-            os.ftruncate(self._fd, self.size)
+            os.ftruncate(self._handle.fd, self.size)
         except OSError:  # the half line stays, and the next opening drops it
             pass
         raise self._error("cannot be written", exc) from exc
 
     def _error(self, what: str, exc: OSError) -> LlmError:
-        reason = exc.strerror or str(exc) or type(exc).__name__
-        return LlmError(f"the session {self.path} {what}: {reason}", "SESSION")
-
-
-def _open(path: str) -> int:
-    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND
-    # A FIFO or a terminal must neither block the opening nor become ours.
-    for name in ("O_BINARY", "O_NOINHERIT", "O_NONBLOCK", "O_NOCTTY"):
-        flags |= getattr(os, name, 0)
-    fd = os.open(path, flags, 0o600)
-    if not stat.S_ISREG(os.fstat(fd).st_mode):
-        os.close(fd)
-        raise OSError("it is not a regular file")
-    return fd
-
-
-def _lock(fd: int, path: str) -> None:
-    try:
-        if sys.platform == "win32":
-            os.lseek(fd, _LOCKED_BYTE, os.SEEK_SET)
-            msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
-        else:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (BlockingIOError, PermissionError):
-        raise LlmError(f"the session {path} is being written by another", "SESSION") from None
-
-
-def _unlock(fd: int) -> None:
-    """Give the lock back, although a forked child may still have the handle.
-
-    Closing alone would leave it held until the child ends. Only the owner may: a child
-    that unlocked would take the lock from its parent.
-    """
-    if sys.platform != "win32":
-        with suppress(OSError):  # some network file systems refuse; closing does it then
-            fcntl.flock(fd, fcntl.LOCK_UN)
-
-
-def _read_at(fd: int, start: int, count: int) -> bytes:
-    if sys.platform == "win32":
-        os.lseek(fd, start, os.SEEK_SET)
-        return os.read(fd, count)
-    return os.pread(fd, count, start)
+        return LlmError(f"the session {self.path} {what}: {reason(exc)}", "SESSION")

@@ -63,15 +63,15 @@ def _decode(decoder: json.JSONDecoder, text: str) -> Any:
     return value
 
 
-def is_too_deep(text: str, value: Any) -> bool:
-    """Say whether ``value``, read from ``text``, nests beyond ``MAX_DEPTH``."""
+def is_too_deep(text: str, value: Any, most: int = MAX_DEPTH) -> bool:
+    """Say whether ``value``, read from ``text``, nests more than ``most`` levels deep."""
     # Counting is cheap and nearly always enough: brackets inside strings only add.
-    return text.count("[") + text.count("{") > MAX_DEPTH and _is_deep(value)
+    return text.count("[") + text.count("{") > most and _is_deep(value, most)
 
 
-def _is_deep(value: Any) -> bool:
+def _is_deep(value: Any, most: int) -> bool:
     level = [value]
-    for _ in range(MAX_DEPTH + 1):
+    for _ in range(most + 1):
         level = [item for item in level if isinstance(item, (dict, list))]
         if not level:
             return False

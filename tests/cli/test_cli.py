@@ -30,7 +30,7 @@ from support import DONE, D, F, call
 from streamcore import (
     LlmError, LoopbackServer, ToolCall, __version__, assemble, chunk_from_dict, list_profiles,
 )
-from streamcore.cli import agent, config, demo, main, providers, replay
+from streamcore.cli import agent, config, demo, main, providers, replay, session
 from streamcore.cli import chat as chat_command
 from streamcore.cli.arguments import Parser
 from streamcore.cli.printing import failure_line
@@ -564,7 +564,7 @@ def test_help_tells_the_exit_codes_and_commands() -> None:
     whole = run("--help")
     assert whole.code == 0 and whole.err == ""
     assert "exit codes:\n" in whole.out and "130" in whole.out
-    for command in ("chat", "agent", "replay", "config", "providers", "demo"):
+    for command in ("chat", "agent", "replay", "session", "config", "providers", "demo"):
         result = run(command, "--help")
         assert result.code == 0 and result.err == ""
         assert "\nexit codes: streamcore --help\n" in result.out and "130" not in result.out
@@ -572,11 +572,13 @@ def test_help_tells_the_exit_codes_and_commands() -> None:
     assert run("--version").out == f"streamcore {__version__}\n"
 
 
-@pytest.mark.parametrize("command", ["chat", "agent", "replay", "config", "providers", "demo"])
+@pytest.mark.parametrize("command", [
+    "chat", "agent", "replay", "session", "config", "providers", "demo",
+])
 def test_help_explains_every_option(command: str) -> None:
     """No option stands there without a word on what it does."""
     commands = Parser(prog="p").add_commands()
-    for module in (agent, chat_command, config, demo, providers, replay):
+    for module in (agent, chat_command, config, demo, providers, replay, session):
         module.add_parser(commands)
     for action in commands.choices[command]._actions:
         assert action.help, action.option_strings

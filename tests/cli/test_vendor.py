@@ -48,11 +48,6 @@ def tree(dest: Path) -> Dict[str, bytes]:
             for path in dest.rglob("*") if path.is_file()}
 
 
-WITHOUT_SESSION = pytest.mark.xfail(
-    reason="runtime and client import session until they are handed a recorder"
-)
-
-
 @pytest.fixture
 def dest(tmp_path: Path) -> Path:
     """A folder for a copy, not there yet, named as the code of the tests imports it."""
@@ -60,8 +55,7 @@ def dest(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("rooms", [
-    "", "session", "agent", "loopback", "session,config", "all",
-    *(pytest.param(room, marks=WITHOUT_SESSION) for room in ("config", "cli")),
+    "", "session", "agent", "loopback", "session,config", "all", "config", "cli",
 ])
 def test_each_set_is_carried_and_used_without_requests(rooms: str, dest: Path) -> None:
     """The copy parses under its new name; what was asked for works in it, or says it is absent."""

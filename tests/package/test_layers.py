@@ -277,14 +277,7 @@ def test_package_keeps_the_picture() -> None:
     """No module of the package imports upward, sideways, absolutely, or HTTP out of place."""
     sources = package_sources()
     assert len(sources) > 10
-    found = [one for one in violations(sources) if not one.endswith(": upward import of session")]
-    assert found == []
-
-
-@pytest.mark.xfail(reason="runtime and client import session until they are handed a recorder")
-def test_runtime_and_client_do_not_know_the_session() -> None:
-    """No room that each copy needs imports the session."""
-    assert not [one for one in violations(package_sources()) if one.endswith("of session")]
+    assert violations(sources) == []
 
 
 def test_optional_rooms_are_those_of_the_package() -> None:

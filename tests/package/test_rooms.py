@@ -24,15 +24,12 @@ USED_BY = {
 }
 """Optional room → those that may import it, and so need not load without it."""
 COMMANDS: Dict[str, List[str]] = {
-    "session": ["agent", "demo"], "agent": ["agent", "demo"],
+    "session": ["agent", "session", "demo"], "agent": ["agent", "demo"],
     "config": ["chat", "agent", "config", "demo"], "loopback": ["chat", "agent", "demo"],
 }
 """Optional room → the commands that need it."""
 CUTS = [pytest.param([room], id=room) for room in OPTIONAL]
 CUTS += [pytest.param(list(OPTIONAL), id="all")]
-SESSION = pytest.mark.xfail(
-    reason="runtime and client import session until they are handed a recorder"
-)
 
 IMPORT_ALL = f"""
 import importlib, pkgutil
@@ -49,14 +46,6 @@ def walk(package):
 walk({NAME})
 print(json.dumps(names))
 """
-
-
-def held_back(cuts: List[object]) -> List[object]:
-    """Mark the cuts that take the session away."""
-    return [
-        pytest.param(*cut.values, id=cut.id, marks=SESSION) if "session" in cut.values[0] else cut
-        for cut in cuts
-    ]
 
 
 class Answer(BaseHTTPRequestHandler):
@@ -86,7 +75,7 @@ def address() -> Iterator[str]:
         thread.join()
 
 
-@pytest.mark.parametrize("rooms", held_back(CUTS))
+@pytest.mark.parametrize("rooms", CUTS)
 def test_rest_streams_and_loads_without_a_room(
     rooms: Sequence[str], tmp_path: Path, address: str
 ) -> None:
@@ -146,9 +135,7 @@ def test_module_that_is_missing_otherwise_stays_its_own_error(tmp_path: Path) ->
     assert error == f"No module named '{NAME}.loopback.ops'"
 
 
-@pytest.mark.parametrize("room", [
-    pytest.param(room, marks=SESSION) if room == "session" else room for room in COMMANDS
-])
+@pytest.mark.parametrize("room", COMMANDS)
 def test_command_without_its_room_is_not_listed_and_says_why(room: str, tmp_path: Path) -> None:
     """The help lists the commands that work; another one is wrong usage, said in a sentence."""
     folder = copied(tmp_path, [room])

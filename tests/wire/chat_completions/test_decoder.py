@@ -19,9 +19,9 @@ from streamcore.values.errors import LlmError, Partial
 from streamcore.values.limits import Limits, resolve_limits
 from streamcore.values.messages import ReasoningBlock
 from streamcore.values.usage import TokenUsage
-from streamcore.wire.dialects.chat_completions.decoder import ChatCompletionsDecoder
 from streamcore.wire.dialects import find_dialect
 from streamcore.wire.dialects.chat_completions import ChatCompletionsOptions
+from streamcore.wire.dialects.chat_completions.decoder import ChatCompletionsDecoder
 from streamcore.wire.sse import SseEnd, SseEvent
 
 from support import DONE, D, F, J, call, run, make_decoder

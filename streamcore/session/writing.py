@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: MIT
+"""The half of a session that records: one method for each type of event.
+
+In: what happens, told by whoever makes it happen, each thing before it takes
+effect. Out: the number of its event, once that is in the log. Refused: ``SESSION`` for
+the file, its lock and its disk; ``INVALID_REQUEST`` for what no request could carry;
+``ValueError`` and ``TypeError`` for misuse.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Iterable, List, Mapping, Optional, Sequence
+
+from ..values.errors import Failure
+from ..values.masking import mask_config
+from ..values.messages import Message, ToolCall
+from ..values.retry import RetryRecord
+from ..values.strictjson import mend_surrogates
+from ..values.usage import TokenUsage
+from . import lines, recorded
+from .catching_up import news
+from .lines import bounded, refusing
+from .log import EventLog
+from .records import check_answer, check_said, message_to_record, result_content
+
+
+class WrittenLog(EventLog):
+    """A log that events of a conversation are recorded in.
+
+    Each method raises ``LlmError`` with ``SESSION`` when its event is not in the log for sure.
+    """
+
+    def turn_start(self) -> int:
+        """Record that a turn begins."""
+        return self._record(lines.TURN_START, {})
+
+    def turn_end(self, reason: str, failure: Optional[Failure] = None) -> int:
+        """Record that a turn ended, and why.
+
+        Args:
+            reason: a word. The agent's ``TURN_ENDS`` lists those that are ever recorded
+                from inside the package; it is kept as it is given.
+            failure: what went wrong, if anything did.
+        """
+        told = {} if failure is None else {"failure": failure.to_dict()}
+        return self._record(lines.TURN_END, {"reason": reason, **told}, lines.encode_received)
+
+    def user_message(self, message: Message) -> int:
+        """Record what the user (or the system, or a developer) said.
+
+        Raises:
+            TypeError, ValueError: for an answer, a tool's message, or blocks of theirs.
+            LlmError: ``INVALID_REQUEST`` when no request could carry it; ``SESSION``.
+        """
+        check_said(message)
+        return self._record(lines.USER, {"message": message_to_record(message)})
+
+    def request_header(
+        self,
+        config: Mapping[str, Any],
+        adapter_defaults: Any = (),
+        system: Optional[str] = None,
+        tools: Sequence[Mapping[str, Any]] = (),
+    ) -> Optional[int]:
+        """Record what the coming requests share; only when it differs from the last.
+
+        The event's ``reason`` is ``initial`` for the first of the log, ``resume`` for
+        the first since the log was opened again, else ``change``.
+
+        Args:
+            config: the settings as they are sent; secrets are masked.
+            adapter_defaults: which settings the adapter filled in.
+            system: the system prompt.
+            tools: the tools as dicts.
+        Returns:
+            The event's number, or None when nothing differs.
+        Raises:
+            LlmError: ``INVALID_REQUEST`` when JSON cannot carry it; ``SESSION``.
+        """
+        with refusing(lines.HEADER):
+            shared = {
+                "config": mask_config(config), "adapter_defaults": adapter_defaults,
+                "system": system, "tools": list(tools),
+            }
+        with self._own().lock:
+            last = self._state.header
+            reason = "resume" if self._state.resumed else "change"
+            if last is None:
+                reason = "initial"
+            else:
+                with refusing(lines.HEADER):
+                    if _is_same(shared, last.data):
+                        return None
+            return self._record(lines.HEADER, {"reason": reason, **shared})
+
+    def request_context(
+        self,
+        messages: Optional[Sequence[Message]] = None,
+        facts: Optional[Mapping[str, Any]] = None,
+    ) -> int:
+        """Record one request about to go out, after its header.
+
+        Args:
+            messages: the conversation as it is sent, without the system prompt; None
+                when it is ``derive_messages()``. Only what differs from that is kept.
+            facts: what else to remember of it, such as the provider, the model and
+                its context window; secrets are masked.
+        Raises:
+            LlmError: ``INVALID_REQUEST`` when JSON cannot carry it; ``SESSION``.
+        """
+        with refusing(lines.CONTEXT):
+            known = mask_config(facts or {})
+        with self._own().lock:  # nothing may come between the history and what is said of it
+            derived = self._state.history.messages()
+            packed: List[Any] = [[0, len(derived)]]
+            if messages is not None:
+                with refusing(lines.CONTEXT):
+                    packed = recorded.pack_messages(derived, messages)
+            return self._record(lines.CONTEXT, {"messages": packed, "facts": known})
+
+    def assistant_message(
+        self,
+        message: Message,
+        usage: Optional[TokenUsage] = None,
+        source_seqs: Iterable[int] = (),
+    ) -> int:
+        """Record a whole answer.
+
+        Args:
+            message: the answer.
+            usage: what it cost; by default what the message itself says.
+            source_seqs: numbers of the chunks it was made of, in order; none for an
+                answer that came from elsewhere.
+        Raises:
+            TypeError, ValueError: for a message no provider would take back, such as
+                one whose arguments do not parse.
+            LlmError: ``SESSION``.
+        """
+        check_answer(message)
+        usage = getattr(message, "usage", None) if usage is None else usage
+        with bounded(lines.ASSISTANT, "SESSION"):
+            record = mend_surrogates(message_to_record(message))
+        data = {
+            "message": record,
+            "usage": None if usage is None else usage.to_dict(),
+            "source_seqs": list(source_seqs),
+        }
+        return self._record(lines.ASSISTANT, data, lines.encode_received)
+
+    def tool_start(self, call: ToolCall) -> int:
+        """Record that a call is about to be run.
+
+        Raises:
+            ValueError: when no answer has such a call, or it has its result already.
+            LlmError: ``SESSION``.
+        """
+        data = {"call_id": call.id, "name": call.name, "arguments": call.arguments}
+        with self._own().lock:
+            self._state.history.check_open(call.id)
+            return self._record(lines.TOOL_START, data, lines.encode_received)
+
+    def tool_result(
+        self,
+        call_id: str,
+        content: Any = "",
+        *,
+        is_error: bool = False,
+        extras: Optional[Mapping[str, Any]] = None,
+    ) -> int:
+        """Record the one result of a call.
+
+        Args:
+            call_id: the id of a call of the last answer that has one with it.
+            content: text, or the provider's list of parts; lone surrogate halves in
+                it become U+FFFD.
+            is_error: whether it tells of a failure.
+            extras: more fields for the provider.
+        Raises:
+            TypeError: when ``content`` is neither.
+            ValueError: when no answer has such a call, or it has its result already.
+            LlmError: ``INVALID_REQUEST`` when JSON cannot carry it; ``SESSION``.
+        """
+        with bounded(lines.TOOL_RESULT, "INVALID_REQUEST"):
+            shown = result_content(content)
+        data = {"call_id": call_id, "content": shown, "is_error": bool(is_error)}
+        if extras:
+            data["extras"] = extras
+        with self._own().lock:
+            self._state.history.check_open(call_id)
+            return self._record(lines.TOOL_RESULT, data)
+
+    def retry_scheduled(self, record: RetryRecord) -> int:
+        """Record that another attempt was decided on, and its delay."""
+        return self._record(lines.RETRY_SCHEDULED, record.to_dict(), lines.encode_received)
+
+    def retry_started(self, attempt: int) -> int:
+        """Record that attempt number ``attempt`` begins; the first retry is 2."""
+        return self._record(lines.RETRY_STARTED, {"attempt": attempt})
+
+    def catch_up(self, messages: Sequence[Message]) -> bool:
+        """Record what a caller's own list of messages has beyond this log's.
+
+        A list that begins with this log's history is recorded from there on. Of any other
+        (trimmed, or another conversation) only what was said after its last answer is,
+        unless the log ends with it already.
+
+        Args:
+            messages: the conversation as the caller has it, without the system prompt.
+        Returns:
+            Whether the log now ends with what the list ends with. False, with nothing
+            recorded, when that is an answer of another conversation.
+        Raises:
+            LlmError: ``INVALID_REQUEST``, with nothing recorded, for a message that no
+                request could carry; ``SESSION``.
+        """
+        with self._own().lock:
+            known = self._state.history.messages(pending=False)
+            new, continues, caught_up = news(known, messages)
+            for message in new:
+                self._take(message, strict=continues)
+        return caught_up
+
+    def _take(self, message: Message, strict: bool) -> None:
+        if message.role == "assistant":
+            self.assistant_message(message)
+        elif message.role != "tool":
+            self.user_message(message)
+        for result in () if message.role != "tool" else message.tool_results:
+            # Not strict: results of calls this log does not know, or knows the result of,
+            # are no news.
+            if strict or self._state.history.state(result.call_id) in ("open", "started"):
+                self.tool_result(
+                    result.call_id, result.content, is_error=result.is_error, extras=result.extras
+                )
+
+
+def _is_same(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> bool:
+    # Compared as text: the order of keys is part of the body that is sent.
+    return all(
+        lines.encode_value(ours[name]) == lines.encode_value(theirs[name]) for name in ours
+    )
