@@ -151,7 +151,8 @@ class SseParser:
         start = self._offset - self._tail_size  # of the first line
         self._offset += len(piece)
         if b"\n" not in piece and b"\r" not in piece:
-            self._hold(piece)
+            if piece:
+                self._hold(piece)
             return
         if self._tail:
             piece = b"".join([*self._tail, piece])
@@ -187,14 +188,14 @@ class SseParser:
             start += sum(map(len, piece.splitlines(True)[:number]))
             raise _not_utf8(start + len(line) - len(bad.object) + bad.start) from None
         self._size = size
-        self._hold(rest)
+        if rest:
+            self._hold(rest)
 
     def _hold(self, piece: bytes) -> None:
-        if piece:
-            self._tail.append(piece)
-            self._tail_size += len(piece)
-            if self._size + self._tail_size > self._limit:
-                raise self._too_large()
+        self._tail.append(piece)
+        self._tail_size += len(piece)
+        if self._size + self._tail_size > self._limit:
+            raise self._too_large()
 
     def _is_field(self, line: bytes) -> bool:
         """Take a line; say whether it is a field of the open event."""
