@@ -47,7 +47,10 @@ def contents(events: Iterator[Dict[str, Any]]) -> Iterator[str]:
 
 
 class Kind:
-    """One way to read an answer; ``where`` it takes part: all scenarios, plain HTTP, or text."""
+    """One way to read an answer.
+
+    ``where`` it takes part: all scenarios, plain HTTP, text, or only where events come slowly.
+    """
 
     where = "all"
 
@@ -67,6 +70,8 @@ class Kind:
 class BareLoop(Kind):
     """iter_content(None), split at blank lines, json.loads; nothing is checked."""
 
+    timeout: Any = None
+
     def __init__(self, base: str) -> None:
         import requests
 
@@ -75,7 +80,7 @@ class BareLoop(Kind):
 
     def post(self, path: str) -> Any:
         return self.session.post(f"{self.base}{path}/v1/chat/completions", json=BODY, stream=True,
-                                 verify=CA)
+                                 verify=CA, timeout=self.timeout)
 
     def call(self, path: str) -> Result:
         with self.post(path) as answer:
@@ -95,6 +100,13 @@ class BareLoop(Kind):
 
     def close(self) -> None:
         self.session.close()
+
+
+class BareLoopTimed(BareLoop):
+    """The bare loop with streamcore's time-outs for connecting and for silence."""
+
+    where = "slow"
+    timeout = (10, 30)
 
 
 class SseClientPy(BareLoop):
@@ -347,13 +359,14 @@ class ParseAssemble(ParseStream):
         return as_result(assemble(self.parsed(path)))
 
 
-FLOOR, BARE = "json.loads only", "bare loop"
+FLOOR, BARE, TIMED = "json.loads only", "bare loop", "bare loop, time-outs"
 # Each with the module it needs; those of the second table are measured when asked for.
 OWN: Dict[str, Tuple[str, Any]] = {
     FLOOR: ("json", JsonFloor),
     "parse_stream": ("json", ParseStream),
     "parse_stream + assemble": ("json", ParseAssemble),
     BARE: ("requests", BareLoop),
+    TIMED: ("requests", BareLoopTimed),
     "Client.stream": ("requests", Streamcore),
     "Client.complete": ("requests", StreamcoreComplete),
     "Client.stream + session file": ("requests", StreamcoreSession),

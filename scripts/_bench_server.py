@@ -10,6 +10,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import random
 import socket
 import ssl
 import sys
@@ -45,15 +46,6 @@ def text_answer(count: int) -> List[bytes]:
     return [frame({"content": f" word{i % 1000}"}) for i in range(count)] + end_frames("stop")
 
 
-def padded_answer(count: int) -> List[bytes]:
-    """Text of which no payload is like another: OpenAI pads each with letters at random."""
-    padded = []
-    for i, item in enumerate(text_answer(count)[:count]):
-        padding = hashlib.sha256(str(i).encode()).hexdigest()[:i % 16 + 1]
-        padded.append(item[:-3] + f',"obfuscation":"{padding}"}}\n\n'.encode())
-    return padded + end_frames("stop")
-
-
 def reasoning_answer(count: int) -> List[bytes]:
     half = count // 2
     thoughts = [frame({"reasoning_content": f" idea{i % 1000}"}) for i in range(half)]
@@ -72,13 +64,24 @@ def calls_answer(count: int, calls: int, size: int = 5) -> List[bytes]:
     return frames + end_frames("tool_calls")
 
 
+def padded(frames: List[bytes]) -> List[bytes]:
+    """The same answer, each payload as OpenAI pads it: with letters at random."""
+    made = []
+    for i, item in enumerate(frames[:-1]):
+        padding = hashlib.sha256(str(i).encode()).hexdigest()[:i % 16 + 1]
+        made.append(item[:-3] + f',"obfuscation":"{padding}"}}\n\n'.encode())
+    return made + frames[-1:]
+
+
 def one_large_event() -> List[bytes]:
     return [frame({"content": "x" * (8 * 1024 * 1024)})] + end_frames("stop")
 
 
 ANSWERS: Dict[str, Callable[[], List[bytes]]] = {
     "text": lambda: text_answer(20_000),
-    "padded": lambda: padded_answer(20_000),
+    "padded": lambda: padded(text_answer(20_000)),
+    "padded-reasoning": lambda: padded(reasoning_answer(20_000)),
+    "padded-calls4": lambda: padded(calls_answer(20_000, 4)),
     "reasoning": lambda: reasoning_answer(20_000),
     "calls4": lambda: calls_answer(20_000, 4),
     "call60k": lambda: calls_answer(60_000, 1, 16),
@@ -93,6 +96,7 @@ ANSWERS: Dict[str, Callable[[], List[bytes]]] = {
     "mb10": lambda: text_answer(40_000),
     "mb100": lambda: text_answer(400_000),
     "single": lambda: text_answer(400),
+    "slow": lambda: text_answer(100),
     "bytes": lambda: text_answer(1_000),
 }
 
@@ -126,7 +130,9 @@ SCENARIOS: Dict[str, Scenario] = {
     "reasoning + text": ("reasoning", "chunked", "http"),
     "4 calls interleaved": ("calls4", "chunked", "http"),
     "one call, 60,000 fragments": ("call60k", "chunked", "http"),
-    "text, each payload padded": ("padded", "chunked", "http"),
+    "text, padded": ("padded", "chunked", "http"),
+    "reasoning + text, padded": ("padded-reasoning", "chunked", "http"),
+    "4 calls, padded": ("padded-calls4", "chunked", "http"),
     "text, close-delimited": ("text", "close", "http"),
     "text, gzip": ("text", "gzip", "http"),
     "text, CRLF": ("mb1", "crlf", "http"),
@@ -135,7 +141,7 @@ SCENARIOS: Dict[str, Scenario] = {
     "1,000 events in 1-byte chunks": ("bytes", "byte", "http"),
 }
 KINDS_OF_ANSWER = ("text", "reasoning + text", "4 calls interleaved", "one call, 60,000 fragments")
-MAIN = (*KINDS_OF_ANSWER, "text, each payload padded")
+MAIN = (*KINDS_OF_ANSWER, "text, padded", "reasoning + text, padded", "4 calls, padded")
 
 
 def chunked(piece: bytes) -> bytes:
@@ -171,8 +177,8 @@ class Server:
         self.cache: Dict[Tuple[str, str], bytes] = {}
         self.connections = 0
         self.listeners = {
-            "http": socket.create_server(("127.0.0.1", 0), backlog=64),
-            "https": socket.create_server(("127.0.0.1", 0), backlog=64),
+            "http": socket.create_server(("127.0.0.1", 0), backlog=128),
+            "https": socket.create_server(("127.0.0.1", 0), backlog=128),
         }
         self.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self.tls.load_cert_chain(CERTS / "server.pem", CERTS / "server.key")
@@ -225,7 +231,7 @@ class Server:
         answer, framing = path[0], path[1]
         if framing in PACED:
             one_by_one(sock, ANSWERS[answer](), framing)
-            return framing == "paced"
+            return framing != "paced-close"
         sock.sendall(self.wire(answer, framing))
         return framing != "close"
 
@@ -236,16 +242,21 @@ class Server:
         return self.cache[key]
 
 
-PACED = ("paced", "paced-close")  # 5 ms apart: in HTTP chunks, or until the connection closes
+# Events one by one: in HTTP chunks, or until the connection closes; the seconds between two.
+PACED: Dict[str, Tuple[float, float]] = {
+    "paced": (0.005, 0.005), "paced-close": (0.005, 0.005), "spread": (0.005, 0.05),
+}
 
 
 def one_by_one(sock: socket.socket, frames: Sequence[bytes], framing: str) -> None:
     """Send a text answer with a pause after each event; its text is the times of sending."""
-    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
-    wrap: Callable[[bytes], bytes] = chunked if framing == "paced" else bytes
-    sock.sendall(head + (b"Transfer-Encoding: chunked\r\n\r\n" if framing == "paced"
-                         else b"Connection: close\r\n\r\n"))
+    close = framing == "paced-close"
+    wrap: Callable[[bytes], bytes] = bytes if close else chunked
+    sock.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
+                 + (b"Connection: close\r\n\r\n" if close
+                    else b"Transfer-Encoding: chunked\r\n\r\n"))
+    pauses = random.Random(0)
     for _ in frames[:-3]:
         sock.sendall(wrap(frame({"content": f"{time.monotonic():.6f}"})))
-        time.sleep(0.005)
-    sock.sendall(b"".join(map(wrap, frames[-3:])) + (b"0\r\n\r\n" if wrap is chunked else b""))
+        time.sleep(pauses.uniform(*PACED[framing]))
+    sock.sendall(b"".join(map(wrap, frames[-3:])) + (b"" if close else b"0\r\n\r\n"))

@@ -99,7 +99,7 @@ class SseParser:
         self._offset = 0  # body bytes before the piece at hand
         self._strays: List[str] = []  # lines that were no field
         self._skipped = 0  # how many of them since the last event
-        self._fields = False  # any line was a field or comment
+        self._fields = False  # an event ended, or a comment came
         self.fault: Optional[LlmError] = None  # met after events; the next call raises it
 
     def feed(self, piece: bytes) -> List[SseEvent]:
@@ -140,17 +140,19 @@ class SseParser:
         line = b"".join(self._tail)
         tail = line.decode("utf-8", "replace")
         shown = [f"data: {value}" for value in self._data] + [tail] * bool(line)
-        data = self._data + [_value(line, 5).decode("utf-8", "replace")] * line.startswith(b"data:")
+        data = self._data + [tail[5:].removeprefix(" ")] * tail.startswith("data:")
+        fields = self._fields or self._size > 0 or _may_become_field(line)
+        truncated = bool(self._size or line)
         return SseEnd(
-            bool(self._size or line), "\n".join(data), "\n".join(shown), tuple(self._strays),
-            self._fields or _may_become_field(line),
+            truncated, "\n".join(data), "\n".join(shown), tuple(self._strays), fields
         )
 
     def _read(self, piece: bytes, events: List[SseEvent]) -> None:
         start = self._offset - self._tail_size  # of the first line
         self._offset += len(piece)
         if b"\n" not in piece and b"\r" not in piece:
-            self._hold(piece)
+            if piece:
+                self._hold(piece)
             return
         if self._tail:
             piece = b"".join([*self._tail, piece])
@@ -160,45 +162,55 @@ class SseParser:
         last = piece[-1:]
         self._swallow_lf = last == b"\r"
         rest = b"" if last == b"\n" or last == b"\r" else lines.pop()
+        data, size, limit = self._data, self._size, self._limit
         number, line = 0, b""
         try:
             for number, line in enumerate(lines):
                 if line:
-                    self._line(line)
-                elif self._size:
-                    self._end_event(events)
+                    if size + len(line) > limit:
+                        raise self._too_large()
+                    if line[:6] == b"data: ":
+                        data.append(line[6:].decode())
+                    elif not self._is_field(line):
+                        continue
+                    size += len(line)
+                elif size:
+                    if data:
+                        text = data[0] if len(data) == 1 else "\n".join(data)
+                        events.append(
+                            SseEvent(text, self._event, self._id, self._retry, self._skipped)
+                        )
+                        data.clear()
+                        self._skipped = 0
+                    size, self._event, self._retry = 0, "message", None
+                    self._fields = True
         except UnicodeDecodeError as bad:
             start += sum(map(len, piece.splitlines(True)[:number]))
             raise _not_utf8(start + len(line) - len(bad.object) + bad.start) from None
-        self._hold(rest)
+        self._size = size
+        if rest:
+            self._hold(rest)
 
     def _hold(self, piece: bytes) -> None:
-        if piece:
-            self._tail.append(piece)
-            self._tail_size += len(piece)
-            if self._size + self._tail_size > self._limit:
-                raise self._too_large()
-
-    def _line(self, line: bytes) -> None:
-        size = self._size + len(line)
-        if size > self._limit:
+        self._tail.append(piece)
+        self._tail_size += len(piece)
+        if self._size + self._tail_size > self._limit:
             raise self._too_large()
-        if line[:5] == b"data:":
-            self._data.append(_value(line, 5).decode())
-        else:
-            name, colon, _ = line.partition(b":")
+
+    def _is_field(self, line: bytes) -> bool:
+        """Take a line; say whether it is a field of the open event."""
+        name, _, value = line.partition(b":")
+        if name not in _FIELDS:
             if not name:
                 self._fields = True  # a comment: alive, but part of no event
-                return
-            if name not in _FIELDS:
-                self._skip(line)
-                return
-            self._field(name, _value(line, len(name) + len(colon)))
-        self._fields, self._size = True, size
-
-    def _field(self, name: bytes, value: bytes) -> None:
-        if name == b"data":  # without a colon
-            self._data.append("")
+            elif not line.isspace():
+                self._skipped += 1
+                if len(self._strays) < _STRAYS_KEPT:
+                    self._strays.append(line[:200].decode("utf-8", "replace"))
+            return False
+        value = value[1:] if value[:1] == b" " else value
+        if name == b"data":
+            self._data.append(value.decode())
         elif name == b"event":
             self._event = value.decode() or "message"
         elif name == b"id":
@@ -206,19 +218,7 @@ class SseParser:
                 self._id = value.decode()
         elif value.isdigit():
             self._retry = int(value[:18])  # 18 digits pass any clock, and int() stays cheap
-
-    def _skip(self, line: bytes) -> None:
-        if not line.isspace():
-            self._skipped += 1
-            if len(self._strays) < _STRAYS_KEPT:
-                self._strays.append(line[:200].decode("utf-8", "replace"))
-
-    def _end_event(self, events: List[SseEvent]) -> None:
-        if self._data:
-            data = "\n".join(self._data)
-            events.append(SseEvent(data, self._event, self._id, self._retry, self._skipped))
-            self._data, self._skipped = [], 0
-        self._size, self._event, self._retry = 0, "message", None
+        return True
 
     def _after_bom(self, piece: bytes) -> bytes:
         start = (self._start or b"") + piece
@@ -237,10 +237,6 @@ class SseParser:
             "MALFORMED_RESPONSE",
             phase="body",
         )
-
-
-def _value(line: bytes, at: int) -> bytes:
-    return line[at + 1:] if line[at:at + 1] == b" " else line[at:]
 
 
 def _not_utf8(offset: int) -> LlmError:

@@ -115,7 +115,7 @@ def test_bare_loop_loses_a_crlf_answer_and_is_marked(lab: Any, own_environment: 
     assert bench.summary([found], 23, right, "bare loop")["note"] == "WRONG RESULT"
 
 
-@pytest.mark.parametrize("framing", bench.PACED)
+@pytest.mark.parametrize("framing", answers.PACED)
 @pytest.mark.parametrize("name", ["bare loop", "Client.stream"])
 def test_paced_events_are_all_counted(
     lab: Any, own_environment: None, name: str, framing: str
@@ -124,6 +124,35 @@ def test_paced_events_are_all_counted(
     found = bench.paced(name, lab.base["http"], "small", framing)
     assert found["events"] == 20
     assert 0 < found["p50_ms"] <= found["p99_ms"] < 30_000
+
+
+@pytest.mark.parametrize("name", [clients.TIMED, "Client.stream"])
+def test_streams_read_at_once_count_their_events(
+    lab: Any, own_environment: None, name: str
+) -> None:
+    """Each stream in a thread of its own gets all of its events."""
+    found = bench.streams(name, lab.base["http"], "small", "spread", "3")
+    assert found["events"] == 20 and found["cpu_us"] > 0
+
+
+def test_paced_line_says_when_events_are_missing() -> None:
+    """A client that loses events is not cheap."""
+    figures = {"events": 20, "us_per_event": 50.0, "median_us": 51.0, "to_bare": 1.1}
+    assert "EVENTS" not in bench.paced_line("x", figures, 20)
+    assert "× 1.10  20 OF 400 EVENTS" in bench.paced_line("x", figures, 400)
+
+
+def test_summary_has_the_least_and_the_median_cost() -> None:
+    """One disturbed run changes the median, not the minimum."""
+    found = row(1.0, run(3.0), run(9.0))
+    assert (found["us_per_event"], found["median_us"]) == (1.0, 3.0)
+
+
+def test_padding_changes_no_word() -> None:
+    """A padded answer says the same, and no two of its payloads are alike but for the text."""
+    plain = answers.calls_answer(20, 2)
+    assert bench.expected(answers.padded(plain)) == bench.expected(plain)
+    assert all(a != b for a, b in zip(answers.padded(plain)[:-1], plain))
 
 
 def test_measurement_in_a_process_of_its_own_comes_back(lab: Any) -> None:
@@ -185,8 +214,8 @@ def test_scenario_text_shows_figures_ratios_and_notes() -> None:
     """A line a client: µs, × bare, × json, MB, what was wrong."""
     lines = bench.scenario_text("text", 1000, made_up()["text"]).splitlines()
     assert lines[0].startswith("text (1,000 events)")
-    assert lines[3].split() == ["Client.stream", "4.20", "1.05", "2.10", "30.0"]
-    assert lines[5].split()[2:] == ["-", "-", "30.0", "Boom:", "a|b"]
+    assert lines[3].split() == ["Client.stream", "4.20", "4.20", "1.05", "2.10", "30.0"]
+    assert lines[5].split()[3:] == ["-", "-", "30.0", "Boom:", "a|b"]
 
 
 def test_markdown_has_a_row_a_client_and_names_the_machine() -> None:
@@ -203,7 +232,7 @@ def test_markdown_has_a_row_a_client_and_names_the_machine() -> None:
         "| litellm | Boom: a\\|b | 1,200 (300.00), reasoning lost | 30 |",
     ]
     assert lines[7] == ""
-    for words in ("Medians of 5", "2 cores, Python 3.9.1; 2026-01-02", "`the command`"):
+    for words in ("Minima of 5", "2 cores, Python 3.9.1; 2026-01-02", "`the command`"):
         assert words in table
 
 
@@ -303,7 +332,7 @@ def test_figures_are_saved_as_json(tmp_path: Path) -> None:
 def test_words_choose_scenarios() -> None:
     """Options are read as they are written."""
     args = bench.arguments().parse_args(["--here", "-k", "CRLF", "--single"])
-    assert (args.here, args.k, args.do_single, args.repeat) == (True, "CRLF", True, 5)
+    assert (args.here, args.k, args.do_single, args.repeat) == (True, "CRLF", True, 9)
 
 
 @pytest.mark.parametrize("argv, words", [
@@ -326,13 +355,13 @@ def test_targets_are_judged_where_they_were_measured() -> None:
 
     rows = {"text": {**some(bare_loop=4.0), "Client.stream": row(4.8)},
             "text, TLS": {"Client.stream": row(7.0)},
-            "reasoning + text": {**some(bare_loop=4.0), "Client.stream": row(4.0),
+            "reasoning + text": {**some(bare_loop=4.0), "Client.stream": row(3.6),
                                  "openai SDK": row(99.0, run(9.0, fault="broken"))}}
     said = bench.targets_text(rows).splitlines()[2:]
     assert bench.targets_text({"text": {}}) == ""
     assert [line.split(" (")[0].strip() for line in said] == [
         "MISSED  text: Client.stream 1.200 × bare loop",
-        "held    reasoning + text: Client.stream 1.000 × bare loop",
+        "held    reasoning + text: Client.stream 0.900 × bare loop",
         "held    text, TLS: Client.stream 1.458 × text",
         "held    text: Client.stream +0.0 MB over the bare loop",
         "held    reasoning + text: Client.stream +0.0 MB over the bare loop",

@@ -436,6 +436,73 @@ def test_payload_parser_may_be_handed_in() -> None:
         list(parse_stream([b'data: {"a": NaN, "strict": 1}\n\n'], json_loads=loads))
 
 
+GOOD = '{"choices":[{"index":0,"delta":{"content":"a"}}]}'
+TEXTS = [
+    GOOD, f" {GOOD}", f"{GOOD}\n", f"{GOOD}{GOOD}", f"{GOOD} x", GOOD[:-1],
+    GOOD.replace("0", "NaN"), GOOD.replace("0", "Infinity"), GOOD.replace("0", "1e999"),
+    GOOD.replace("0", "9" * 5000),
+    GOOD.replace('"a"', '"\\ud83d"'), GOOD.replace('"a"', '"\n"'), "\ufeff" + GOOD, "", " ", "null",
+    " null ", "true", "5", '"x"', "[]", "[5]", "[[" * 300 + "]]" * 300, "[DONE]", " [DONE] ",
+    "[DONE", "data", "{}", "[" * 100_000, f"[{GOOD}]", '[{"error":"x"}]',
+    '{"choices":[],"x":' + "[" * 300 + "]" * 300 + "}",
+    '{"choices":[],"x":' + "[" * 150 + "]" * 150 + "}",
+    '{"choices":[],"x":"' + "[" * 500 + '"}',
+]
+
+
+@pytest.mark.parametrize("name", ["message", "ping"])
+@pytest.mark.parametrize("text", TEXTS, ids=range(len(TEXTS)))
+def test_payload_read_at_once_is_what_strict_reading_gives(text: str, name: str) -> None:
+    """Where the first look refuses everything, chunks, counters and error are the same."""
+    def refuse(text: str) -> Any:
+        raise ValueError("not by me")
+
+    said: List[Any] = []
+    for loads in (None, refuse):
+        decoder = make_decoder("chat-completions", json_loads=loads)
+        try:
+            found: Any = decoder.push(SseEvent(text, name))
+        except LlmError as error:
+            found = str(error)
+        said.append((found, decoder.done, decoder.partial(), decoder.diagnostics))
+    assert said[0] == said[1]
+
+
+def test_null_with_blanks_around_it_is_absent_too() -> None:
+    """A payload of null says nothing, however it is spaced."""
+    for text in ("null", " null "):
+        assert make_decoder("chat-completions").push(SseEvent(text)) == []
+
+
+@pytest.mark.parametrize("words, code, raw", [
+    (["content_filter", "weird"], "CONTENT_FILTER", "content_filter"),
+    (["weird", "content_filter"], "WEIRD", "weird"),
+    (["stop", "weird", "error", "content_filter"], "WEIRD", "weird"),
+])
+def test_of_finish_words_that_are_errors_the_first_told_counts(
+    words: List[str], code: str, raw: str
+) -> None:
+    """They are of one severity; the code and the message are those of the first."""
+    error = run(b"".join(F(word) for word in words) + DONE).error
+    assert error is not None and error.code == code and repr(raw) in str(error)
+
+
+def test_fields_of_a_delta_are_read_in_one_order_whatever_their_own() -> None:
+    """Reasoning, text, calls: a reader sees the thought before what came of it."""
+    fields: Dict[str, Any] = {
+        "tool_calls": [{"index": 0, "id": "a", "function": {"name": "f", "arguments": "{}"}}],
+        "unknown": 1, "refusal": "c", "content": "b", "role": "assistant",
+        "reasoning": "a", "reasoning_content": "a", "function_call": None,
+    }
+    for names in (list(fields), sorted(fields), list(reversed(fields))):
+        decoder = make_decoder("chat-completions")
+        chunks = decoder.push(delta({name: fields[name] for name in names}))
+        assert [chunk.type for chunk in chunks] == [
+            "block-start", "reasoning-delta", "block-start", "text-delta", "text-delta",
+            "block-start", "tool-call-delta"]
+        assert decoder.diagnostics == {"delta_field_unknown": 1}
+
+
 @pytest.mark.parametrize("before", ["", "said "])
 def test_content_marked_as_a_thought_is_reasoning(before: str) -> None:
     """Gemini's thoughts come as content in tags, wherever they stand; no tag is in the text."""

@@ -80,6 +80,19 @@ def test_fragments_find_their_call(fragments: List[Sent], expected: Any) -> None
     assert placed(*fragments) == expected
 
 
+def test_object_with_half_a_character_after_it_is_not_whole() -> None:
+    """The half is held back, not shown; the name and arguments again open no other call."""
+    told = placed((0, "", "f", "{}"), (0, "", "", "\ud83d"), (0, "", "f", "{}"))
+    assert told == [("", "f", "{}\ufffd{}")]
+
+
+def test_repeated_object_with_half_a_character_is_dropped() -> None:
+    """It is compared as it is kept: mended."""
+    for again in ('{"x":"\ud83d"}', {"x": "\ud83d"}):
+        assert placed((0, "a", "f", '{"x":"\ud83d"}'), (0, "", "", again)) == [
+            ("a", "f", '{"x":"\ufffd"}')]
+
+
 @pytest.mark.parametrize("fragments", [
     [(None, "", "", "{}")],
     [(None, "", "", "")],

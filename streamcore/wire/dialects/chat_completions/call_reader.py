@@ -18,9 +18,13 @@ from ....values.strictjson import mend_text
 from ...growing import Count
 from ...toolcalls import ToolCallAssembler
 from .placing import PlacedCall, Placement, fail, read_index
-from .shapes import FRAGMENT_FIELDS, FUNCTION_FIELDS, malformed, string
+from .shapes import malformed, string
 
 Chunks = List[StreamChunk]
+
+# The fields of a fragment, and of its function, that are read; others are opaque.
+_KNOWN = frozenset(("index", "id", "type", "function"))
+_KNOWN_FUNCTION = frozenset(("name", "arguments"))
 
 
 class CallReader:
@@ -77,25 +81,26 @@ class CallReader:
                 raise malformed(f"a tool call is a {type(fragment).__name__}")
 
     def _add(self, chunks: Chunks, fragment: Dict[str, Any]) -> None:
-        function = fragment.get("function")
+        index, function = fragment.get("index"), fragment.get("function")
+        if type(index) is not int:
+            index = read_index(index)
         if type(function) is not dict:
             if function is not None:
                 raise malformed(f"a tool call's function is a {type(function).__name__}")
             function = {}
-        index, sent_id, name = fragment.get("index"), fragment.get("id"), function.get("name")
-        if type(index) is not int:
-            index = read_index(index)
-        sent_id = "" if sent_id is None else self._read_id(sent_id)
-        name = "" if name is None else _read_name(name)
         arguments = function.get("arguments")
         text = arguments if type(arguments) is str else _as_text(arguments)
-        extras = None
-        if not (FRAGMENT_FIELDS.issuperset(fragment) and FUNCTION_FIELDS.issuperset(function)):
+        sent_id, name, new_id, new_name = "", "", None, None
+        says_more = (
+            len(fragment) != 2 or len(function) != 1
+            or "index" not in fragment or "arguments" not in function
+        )
+        if says_more:
+            sent_id, name = self._read_id(fragment.get("id")), _read_name(function.get("name"))
             extras = _extras(fragment, function)
         call = self._placement.find(index, sent_id, name, text) or self._open(chunks, index)
-        new_id = self._take_id(call, sent_id) if sent_id else None
-        new_name = self._take_name(call, name) if name else None
-        if extras:
+        if says_more:
+            new_id, new_name = self._take_id(call, sent_id), self._take_name(call, name)
             call.extras.update(extras)
         if text[:1] == "{":  # every object made text begins so
             text = self._less_repetition(call, arguments, text)
@@ -113,26 +118,27 @@ class CallReader:
 
     def _read_id(self, sent_id: Any) -> str:
         if type(sent_id) is not str:
-            self._count("tool_call_id_odd")
+            if sent_id is not None:
+                self._count("tool_call_id_odd")
             return ""
         return mend_text(sent_id)
 
     def _take_id(self, call: PlacedCall, sent_id: str) -> Optional[str]:
         """Give a call its id; return it where it is new."""
-        if not call.id:
+        if sent_id and not call.id:
             self._placement.name(call, sent_id)
             return call.id
-        if sent_id != call.sent_id:
+        if sent_id not in ("", call.sent_id):
             # For each fragment: many are a provider's habit, one may be another call's.
             self._count("tool_call_id_changed")
         return None
 
     def _take_name(self, call: PlacedCall, name: str) -> Optional[str]:
         """Give a call its name; return it where it is new."""
-        if not call.name:
+        if name and not call.name:
             call.name = name
             return name
-        if name != call.name:
+        if name not in ("", call.name):
             self._count("tool_call_name_changed")
         return None
 
@@ -175,7 +181,7 @@ class CallReader:
 
 
 def _read_name(name: Any) -> str:
-    name = mend_text(string(name, "a tool's name"))
+    name = "" if name is None else mend_text(string(name, "a tool's name"))
     return "" if name.isspace() else name
 
 
@@ -196,8 +202,8 @@ def _extras(fragment: Dict[str, Any], function: Dict[str, Any]) -> Dict[str, Any
         for name in ("parameters", "input", "args"):
             if function.get(name):
                 raise malformed(f"a tool call's arguments stand under the name {name!r}")
-    extras = _others(fragment, FRAGMENT_FIELDS)
-    inner = _others(function, FUNCTION_FIELDS)
+    extras = _others(fragment, _KNOWN)
+    inner = _others(function, _KNOWN_FUNCTION)
     return {**extras, "function": inner} if inner else extras
 
 

@@ -72,7 +72,7 @@ class ChatCompletionsDecoder:
         self._word: Optional[str] = None  # the provider's word for it
         self._delta_seen = False  # a delta with a payload came, so no ``message`` stands in
         self._doubt: Optional[Dict[str, Any]] = None  # may be the error that ended the stream
-        self._usage: Any = None  # the last report, as sent
+        self._usage: Dict[str, Any] = {}  # the last report, as sent
         self._model: Optional[str] = None
         self._response_id: Optional[str] = None
 
@@ -88,24 +88,22 @@ class ChatCompletionsDecoder:
         if event.skipped:
             self._count("lines_that_are_no_field", event.skipped)
         if event.event != "message" and data and event.event.strip().lower() == "error":
-            raise self._named_error(data)
+            raise _named_error(data)
         if data == "[DONE]":  # as nearly all write it
             return self._end()
         try:
             payload, stop = self._decode(data, 0)
         except (ValueError, StopIteration, RecursionError):
             stop = -1
-        if stop != len(data):
-            marker = data.strip()
-            if marker == "[DONE]":
+        if stop != len(data) or (stop > _LONG and strictjson.is_too_deep(data, payload)):
+            data = data.strip()
+            if data == "[DONE]":
                 return self._end()
-            if not marker or self._is_note(event):
+            if not data or self._is_note(event):
                 return []
-            payload = _strict_payload(marker)
-        elif stop > _LONG and strictjson.is_too_deep(data, payload):
-            raise malformed(f"a payload is nested too deeply: {shown(data)}")
+            payload = _strictly(data)
         if type(payload) is not dict:
-            if payload is None or self._is_note(event):  # null means absent, here too
+            if self._is_note(event) or payload is None:  # null means absent, here too
                 return []
             payload = _unwrapped(payload, data)
         return self._payload(payload)
@@ -140,10 +138,12 @@ class ChatCompletionsDecoder:
         Raises:
             LlmError: the error it holds; ``MALFORMED_RESPONSE`` for anything else.
         """
-        payload = _strict_payload(text.strip())
+        payload = _strictly(text.strip())
+        if type(payload) is not dict:
+            payload = _unwrapped(payload, text)
         found = failures.find_error(payload)
         if found is not None:
-            raise self._provider_error(found, payload)
+            raise _provider_error(found, payload)
         choices = payload.get("choices")
         if not isinstance(choices, list) or not choices or not _is_whole(choices):
             raise malformed(f"a JSON document that is no whole completion: {shown(text)}")
@@ -154,8 +154,7 @@ class ChatCompletionsDecoder:
     def partial(self) -> Partial:
         """Return what has arrived so far; never a tool call."""
         text, reasoning = self._deltas.so_far()
-        usage = read_usage(self._usage) if self._usage is not None else None
-        return Partial(text, reasoning, usage)
+        return Partial(text, reasoning, read_usage(self._usage))
 
     # -- one payload ---------------------------------------------------------------------
 
@@ -233,7 +232,7 @@ class ChatCompletionsDecoder:
         """Raise what an odd frame holds: an error, choices of a wrong type, a second answer."""
         found = failures.find_error(payload)
         if found is not None:
-            raise self._provider_error(found, payload)
+            raise _provider_error(found, payload)
         if choices is not None and type(choices) is not list:
             raise malformed(f"choices is a {type(choices).__name__}")
         if choices and len(choices) > 1:
@@ -303,12 +302,10 @@ class ChatCompletionsDecoder:
         if calls and kind == "stop":
             kind = "tool-calls"
             self._count("finish_reason_overruled")
-        elif calls:
-            pass
-        elif kind == "tool-calls":
+        elif kind == "tool-calls" and not calls:
             raise no_call_error()
-        usage = read_usage(self._usage) if self._usage is not None else None
-        if usage is None and self._usage is not None:
+        usage = read_usage(self._usage)
+        if usage is None and self._usage:
             self._count("usage_odd")
         blocks = self._deltas.whole_texts() + calls
         if kind == "stop" and not blocks:
@@ -330,34 +327,32 @@ class ChatCompletionsDecoder:
             return []
         return calls.finish()
 
-    # -- failures ------------------------------------------------------------------------
 
-    def _named_error(self, data: str) -> LlmError:
-        try:
-            payload: Any = strictjson.loads(data)
-        except ValueError:
-            payload = data
-        found: Any = payload
-        if isinstance(payload, dict):
-            found = failures.find_error(payload, "error")
-        else:
-            payload = None
-        return self._provider_error(data if found is None else found, payload)
+def _named_error(data: str) -> LlmError:
+    """Return the error that an event named ``error`` brings: an object, a value, or words."""
+    try:
+        error: Any = strictjson.loads(data)
+    except ValueError:
+        error = data
+    if not isinstance(error, dict):
+        return _provider_error(data if error is None else error, None)
+    found = failures.find_error(error, "error")
+    return _provider_error(data if found is None else found, error)
 
-    def _provider_error(self, error: Any, payload: Optional[Mapping[str, Any]]) -> LlmError:
-        return LlmError.from_failure(failures.failure_from_payload(error, payload))
+
+def _provider_error(error: Any, payload: Optional[Mapping[str, Any]]) -> LlmError:
+    return LlmError.from_failure(failures.failure_from_payload(error, payload))
 
 
 def _whole(json_loads: JsonLoads) -> Decode:
     return lambda text, _: (json_loads(text), len(text))
 
 
-def _strict_payload(text: str) -> Dict[str, Any]:
+def _strictly(text: str) -> Any:
     try:
-        payload = strictjson.loads(text)
+        return strictjson.loads(text)
     except ValueError as bad:
         raise malformed(f"a payload is not JSON ({bad}): {shown(text)}") from None
-    return payload if type(payload) is dict else _unwrapped(payload, text)
 
 
 def _unwrapped(payload: Any, text: str) -> Dict[str, Any]:

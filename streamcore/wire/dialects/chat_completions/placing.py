@@ -38,7 +38,7 @@ class PlacedCall(OpenCall):
         """Say whether the arguments so far are one whole object and nothing after it."""
         self._object.read("".join(self.pieces[self._read:]))
         self._read = len(self.pieces)
-        return self._object.done
+        return self._object.done and not self._half
 
     def is_repeated(self, arguments: Any) -> bool:
         """Say whether a fragment's arguments, text or object, are the whole that is there."""

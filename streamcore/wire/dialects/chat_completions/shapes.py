@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Shapes a provider's JSON must have, and the one error for those it has not.
 
-In: values of a payload. Out: the same values, known to be what they must be; the names
-of the fields that are read.
+In: values of a payload. Out: the same values, known to be what they must be.
 Refused: a wrong type, as ``MALFORMED_RESPONSE``. Null is never refused here: it
 means absent, and the caller has dealt with it.
 """
@@ -15,10 +14,6 @@ from ....values.errors import LlmError
 from ....values.strictjson import mend_text
 
 _SHOWN = 120  # characters of a payload that a message shows
-
-FRAGMENT_FIELDS = frozenset(("index", "id", "type", "function"))
-FUNCTION_FIELDS = frozenset(("name", "arguments"))
-"""The fields of a tool call's fragment, and of its function, that are read; others are opaque."""
 
 
 def string(value: Any, what: str) -> str:
