@@ -80,7 +80,9 @@ class WrittenLog(EventLog):
         with refusing(lines.HEADER):
             shared = {
                 "config": mask_config(config), "adapter_defaults": adapter_defaults,
-                "system": system, "tools": list(tools),
+                "system": system,
+                # A schema holds no secret, though a property in it may have the name of one.
+                "tools": [tool if "function" in tool else mask_config(tool) for tool in tools],
             }
         with self._own().lock:
             last = self._state.header

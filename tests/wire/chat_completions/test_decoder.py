@@ -459,7 +459,7 @@ def test_payload_read_at_once_is_what_strict_reading_gives(text: str, name: str)
 
     said: List[Any] = []
     for loads in (None, refuse):
-        decoder = make_decoder("chat-completions", json_loads=loads)
+        decoder = make_decoder(json_loads=loads)
         try:
             found: Any = decoder.push(SseEvent(text, name))
         except LlmError as error:
@@ -471,7 +471,7 @@ def test_payload_read_at_once_is_what_strict_reading_gives(text: str, name: str)
 def test_null_with_blanks_around_it_is_absent_too() -> None:
     """A payload of null says nothing, however it is spaced."""
     for text in ("null", " null "):
-        assert make_decoder("chat-completions").push(SseEvent(text)) == []
+        assert make_decoder().push(SseEvent(text)) == []
 
 
 @pytest.mark.parametrize("words, code, raw", [
@@ -495,7 +495,7 @@ def test_fields_of_a_delta_are_read_in_one_order_whatever_their_own() -> None:
         "reasoning": "a", "reasoning_content": "a", "function_call": None,
     }
     for names in (list(fields), sorted(fields), list(reversed(fields))):
-        decoder = make_decoder("chat-completions")
+        decoder = make_decoder()
         chunks = decoder.push(delta({name: fields[name] for name in names}))
         assert [chunk.type for chunk in chunks] == [
             "block-start", "reasoning-delta", "block-start", "text-delta", "text-delta",

@@ -241,7 +241,7 @@ class ChatCompletionsDecoder:
     def _refuse_doubt(self) -> None:
         """Raise what nothing but the end came after, where it may be an error."""
         if self._doubt is not None:
-            raise self._provider_error(self._doubt, None)
+            raise _provider_error(self._doubt, None)
 
     # -- what is noted beside ------------------------------------------------------------
 
