@@ -100,6 +100,7 @@ class Attempt:
             cancel=context.stop,
             budget=context.budget,
             secrets=self.secrets,
+            on_resend=context.count_resend,
         )
         context.connected(answer.close)
         context.status = answer.status

@@ -75,6 +75,7 @@ class Failure:
     request_id: Optional[str] = None
     phase: Optional[str] = None
     clock: Optional[str] = None
+    details: Optional[Mapping[str, Any]] = None
 
     def to_dict(self) -> Dict[str, Any]:
         """Return the fields that are set."""

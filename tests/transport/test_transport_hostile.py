@@ -28,9 +28,9 @@ from rawserver import (
 
 from streamcore.loopback import LoopbackServer
 from streamcore.transport import Transport, faults
-from streamcore.transport.pools import _watched_pool, active
+from streamcore.transport.pools import _watched_pool
 from streamcore.transport.reading import SocketBody
-from streamcore.transport.watch import Watch
+from streamcore.transport.watch import Watch, active
 from streamcore.values.calls import CallContext
 from streamcore.values.clock import WaitBudget
 from streamcore.values.errors import LlmError
