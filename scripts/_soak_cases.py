@@ -27,6 +27,7 @@ TEXT = "You said {last_user} and grüße, 日本 and 😀 are the words that com
 
 
 HEAD_OF_ANOTHER = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
+CHUNKED_HEAD = HEAD_OF_ANOTHER[:-2] + "Transfer-Encoding: chunked\r\n\r\n"
 
 
 def prompt_of(name: str, number: int, salt: int) -> str:
@@ -98,6 +99,7 @@ def good_cases(chance: random.Random) -> Iterator[Tuple[str, Case]]:
                                            *pings, {"done": True}], **wire(chance)})
     for name, ending in {
         "close said": {"announce_close": True}, "close unsaid": {"keep_alive": False},
+        "keep-alive said": {"headers": {"Keep-Alive": "timeout=1"}, "close_idle_after": 0.02},
         "closed idle": {"close_idle_after": 0.02}, "reset idle": {"reset_idle_after": 0.02},
     }.items():
         yield name, Case({"steps": [whole], **ending, **wire(chance)}, share=4)
@@ -144,9 +146,16 @@ def broken_cases() -> Iterator[Tuple[str, Case]]:
     for name, answer in {
         "no head, closed": {"raw_head": "", "steps": [{"close": True}]},
         "no head, reset": {"raw_head": "", "steps": [{"reset": True}]},
+        "no head, late close": {"raw_head": "", "steps": [{"sleep": 0.05}, {"close": True}]},
+        "no head, late reset": {"raw_head": "", "steps": [{"sleep": 0.05}, {"reset": True}]},
+        "half a head": {"raw_head": "HTTP/1.1 200 O", "steps": [{"close": True}]},
         "slam": {"slam": True},
+        "odd length": {"headers": {"Content-Length": "+5"}, "framing": "close", "body": "hello"},
+        "two lengths": {"headers": {"Content-Length": "5, 6"}, "framing": "close", "body": "hello"},
+        "bad trailer": {"raw_head": CHUNKED_HEAD + "0\r\nno trailer\r\n\r\n",
+                        "steps": [{"close": True}]},
     }.items():
-        yield name, Case(answer, "TRANSPORT", "", asked=2)
+        yield name, Case(answer, "TRANSPORT", "")
     nonsense = {"raw_head": "nonsense\r\n\r\n", "steps": [{"close": True}]}
     yield "nonsense head", Case(nonsense, "TRANSPORT", "")
 

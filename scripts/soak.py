@@ -43,7 +43,7 @@ from _soak_cases import LEAVE, STOP, Case, all_cases, prompt_of  # noqa: E402
 from streamcore.client import Client, Stream  # noqa: E402
 from streamcore.loopback import LoopbackServer  # noqa: E402
 from streamcore.values.chunks import TextDelta  # noqa: E402
-from streamcore.values.errors import CODES, LlmError, is_retryable  # noqa: E402
+from streamcore.values.errors import CODES, LlmError, Partial, is_retryable  # noqa: E402
 from streamcore.values.grammar import ChunkGrammar  # noqa: E402
 from streamcore.values.limits import Limits  # noqa: E402
 from streamcore.values.messages import AssistantMessage  # noqa: E402
@@ -59,6 +59,7 @@ WARM = 12  # rounds until caches, and the pools of servers that are gone, are fu
 FILLING = 512 * 1024  # bytes the memory may grow by until then
 FLAT = 192 * 1024  # bytes it may grow by afterwards, whatever the calls
 FLAT_PER_CALL = 50  # bytes more for each call
+LOST = 0.02  # share of calls that may meet a server which leaves without a word
 SHOWN = 5  # calls that went wrong and are shown in full
 
 
@@ -97,6 +98,7 @@ class Call:
         self.cancel = threading.Event()
         self.stopped_at: Optional[float] = None
         self.stopped_first = False  # before anything was sent
+        self.lost = False  # written whole to a connection that its server had just left
         self.took = 0.0
 
     def __str__(self) -> str:
@@ -302,6 +304,11 @@ def check_error(call: Call, error: LlmError, whole: Optional[str]) -> None:
         late = time.monotonic() - (call.stopped_at or 0.0)
         expect(late < LATE, f"stopped {late:.2f} s late")
         return
+    if error.code == "TRANSPORT" != case.code and error.partial == Partial():
+        # Another case's server left the connection unsaid, just as this request went out.
+        call.lost = failure.details == {"request_sent": True}
+        if call.lost:
+            return
     due = case.code or "a message"
     expect(error.code == case.code, f"{due} was due: {error!r} from {error.__cause__!r}")
     expect(not call.stopped_first, f"stopped before, but {error!r}")
@@ -390,9 +397,31 @@ def refused(chance: random.Random) -> None:
         expect(outcome.error is not None and outcome.error.code == "TRANSPORT", f"{outcome}")
 
 
+def closed_among_calls(chance: random.Random) -> None:
+    """The client is closed while others call: each is answered, or told so."""
+    ends: List[str] = []
+
+    def call(client: Client) -> None:
+        for _ in range(5):
+            try:
+                ends.append(client.complete("x").text)
+            except LlmError as error:
+                ends.append(error.code)
+
+    with LoopbackServer([WHOLE]) as server, Client("m", base_url=server.base_url) as client:
+        threads = [threading.Thread(target=call, args=(client,)) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        time.sleep(chance.uniform(0.0, 0.02))
+        client.close()
+        for thread in threads:
+            thread.join()
+    expect(len(ends) == 15 and set(ends) <= {"whole", "ABORTED"}, f"{ends}")
+
+
 ALONE: Dict[str, Callable[[random.Random], None]] = {
     "retried": retried, "exhausted": exhausted, "cancelled between": cancelled_between,
-    "refused": refused,
+    "refused": refused, "closed among calls": closed_among_calls,
 }
 ALONE_SHARE = 0.06
 
@@ -455,6 +484,7 @@ class Soak:
         finally:
             sys.unraisablehook, threading.excepthook = hooks
             tracemalloc.stop()
+        self._count_lost()
         self._look_for_leaks(threads, descriptors, objects)
         return not self.faults
 
@@ -533,7 +563,7 @@ class Soak:
             self._wrong(str(call), traceback.format_exc(), call.case.answer, call.number)
             return
         with self._lock:
-            self.outcomes[ending] += 1
+            self.outcomes["lost" if call.lost else ending] += 1
             self.ways[call.way] += 1
             self.done += 1
 
@@ -571,7 +601,7 @@ class Soak:
                     self._wrong(f"the connection of {prompt!r} is still open", f"{record}")
             for call in made:
                 if call.secure == bool(secure):
-                    least = 0 if call.stopped_at is not None else 1
+                    least = 0 if call.lost or call.stopped_at is not None else 1
                     most = 0 if call.stopped_first else call.case.asked
                     if not least <= asked.pop(call.prompt, 0) <= most:
                         self._wrong(str(call), "asked too often or not at all",
@@ -593,6 +623,11 @@ class Soak:
         if number % 5 == 0:
             self._say(f"  {self.done} calls, {self.connections} connections,"
                       f" {self.grown / 1024:+.0f} KiB, {threading.active_count()} threads")
+
+    def _count_lost(self) -> None:
+        lost = self.outcomes["lost"]
+        if lost > 3 + LOST * self.done:
+            self._wrong("too many requests lost", f"{lost} of {self.done} met a server leaving")
 
     def _look_for_leaks(self, threads: Any, descriptors: Any, objects: Counter[str]) -> None:
         deadline = time.monotonic() + self._late

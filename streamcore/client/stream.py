@@ -130,8 +130,8 @@ class Stream:
 
     @property
     def attempts(self) -> int:
-        """Requests made for this answer so far, retries included."""
-        return self._call.attempts
+        """Requests begun for this answer so far; the provider got at most so many whole ones."""
+        return self._call.attempts + self._context.resent
 
     @property
     def time_to_first_token(self) -> Optional[float]:

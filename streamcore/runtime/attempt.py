@@ -106,6 +106,7 @@ def _open(
         cancel=context.stop,
         budget=context.budget,
         secrets=secrets,
+        on_resend=context.count_resend,
     )
     context.connected(answer.close)
     context.status = answer.status

@@ -5,14 +5,15 @@ In: URL, headers, body bytes, limits, a cancel event. Out: an ``Answer`` whose
 ``pieces`` come as they arrive. Every wait in it can be stopped and is bounded
 by the clocks of design.md §7; every failure of the network is an LlmError.
 requests is imported at the first ``open``, not before. Redirects are not
-followed, cookies not kept, ``~/.netrc`` not asked, nothing is retried.
+followed, cookies not kept, ``~/.netrc`` not asked. A request that was written whole is
+sent once.
 """
 
 from __future__ import annotations
 
 import os
 import threading
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 from urllib.parse import urlsplit
 
 from ..values.clock import WaitBudget
@@ -21,6 +22,7 @@ from ..values.limits import ResolvedLimits
 from ..values.numbers import check_whole
 from ..values.renamed import renamed
 from .answer import Answer
+from .faults import transport_closed
 from .watch import Watch
 
 __all__ = ["Answer", "Transport"]
@@ -81,6 +83,7 @@ class Transport:
         cancel: Optional[threading.Event] = None,
         budget: Optional[WaitBudget] = None,
         secrets: Sequence[str] = (),
+        on_resend: Optional[Callable[[], None]] = None,
     ) -> Answer:
         """POST ``body`` and return the answer once its status and headers are there.
 
@@ -91,16 +94,22 @@ class Transport:
             budget: the total clock over several attempts; by default one of
                 ``limits.total_timeout`` for this one.
             secrets: what no message may show.
+            on_resend: called where the request goes out once more: a kept-alive connection
+                had broken before it had taken all of it. A request that was written whole is
+                never sent again.
         Raises:
             ModuleNotFoundError: where requests is not installed.
-            LlmError: ``ABORTED``, ``TIMEOUT`` (``clock`` says which), ``TRANSPORT``
-                (``phase`` says where; after ``close`` it is ``prepare``), ``INVALID_REQUEST``
-                (a URL, header or certificate file that cannot be used).
+            LlmError: ``ABORTED`` (after ``close`` too), ``TIMEOUT`` (``clock`` says which),
+                ``TRANSPORT`` (``phase`` says where), ``INVALID_REQUEST`` (a URL, header or
+                certificate file that cannot be used). ``details["request_sent"]`` of a TIMEOUT
+                or TRANSPORT says whether the whole request was written: the provider may then
+                be at work on it. It is absent where the request went through an adapter of
+                the caller's.
         """
         sender = self._ready_sender()
         if budget is None:
             budget = WaitBudget(limits.total_timeout)
-        watch = Watch(_target_of(url), limits, cancel, budget, secrets)
+        watch = Watch(_target_of(url), limits, cancel, budget, secrets, on_resend)
         watch.begin()  # cancelled before the call: no connection is made
         answer: Answer = sender.send(url, headers, body, watch)
         return answer
@@ -110,7 +119,7 @@ class Transport:
 
         Raises:
             ModuleNotFoundError: where requests is not installed.
-            LlmError: ``TRANSPORT``, not retryable, after ``close``.
+            LlmError: ``ABORTED`` after ``close``.
         """
         self._ready_sender()
 
@@ -122,8 +131,7 @@ class Transport:
         has opened nothing.
         """
         if self._closed:
-            text = "the client was closed, and makes no more calls"
-            raise LlmError(text, "TRANSPORT", False, phase="prepare")
+            raise transport_closed()
         sender = self._made.get("sender")
         if sender is None:
             try:
@@ -154,7 +162,7 @@ class Transport:
     def close(self) -> None:
         """Close the idle connections; a later ``open`` is refused."""
         self._closed = True
-        for sender in self._made.values():
+        for sender in list(self._made.values()):
             sender.close()
 
 

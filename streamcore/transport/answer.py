@@ -15,6 +15,7 @@ from typing import Any, Callable, Iterator, List, Mapping, Optional, Tuple, Unio
 from ..values.clock import Deadline
 from ..values.errors import LlmError
 from . import faults
+from .idle import kept_for
 from .reading import PlainBody, SocketBody
 from .sockets import SocketFile
 from .watch import Watch
@@ -213,10 +214,10 @@ class Answer:
         body = self._body
         if self._over or self._file is None or not isinstance(body, SocketBody):
             return self._drop()
-        if not self._keeps() or not body.reusable or self._http.will_close:
+        if not (self._keeps() and self._watch.sent and body.reusable) or self._http.will_close:
             return self._drop()
         self._over = True
-        self._file.sock.watch = None
+        self._file.sock.rest(self._watch.clock(), kept_for(self.headers.get("Keep-Alive", "")))
         self._http.close()
         self._response.raw.release_conn()
 

@@ -129,6 +129,11 @@ def aborted(watch: Scene) -> LlmError:
     return aborted_error(doing, closed=not cancelled, phase=watch.phase)
 
 
+def transport_closed() -> LlmError:
+    """Return the error of a call that came when its transport was closed, or just before."""
+    return LlmError("the client is closed: no request was sent", "ABORTED", phase="prepare")
+
+
 def timed_out(watch: Scene, clock: str, value: Optional[float]) -> LlmError:
     """Return the error of the clock (``connect``, ``first-byte``, ``idle``, ``total``)."""
     setting = clock.replace("-", "_") + "_timeout"

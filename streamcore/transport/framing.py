@@ -9,12 +9,18 @@ end is proven, ``fault`` that the framing broke after what was handed out,
 
 from __future__ import annotations
 
-from typing import Dict, List, Optional, Protocol
+import re
+from typing import List, Optional, Protocol, Sequence
 
 _LONGEST_LINE = 8192  # bytes of a chunk-size line with its extensions
 _LONGEST_TRAILER = 65536  # bytes of all trailer lines
-_MOST_SIZES = 1024  # size lines remembered; sizes repeat, a hostile server's need not
+_MOST_DIGITS = 20  # of a size or length
 _HEX = frozenset(b"0123456789abcdefABCDEF")
+_BLANK = re.compile(rb"\n\r?\n")
+_VALUE = rb"[^\0\n\v\f\r]*"
+_TRAILERS = re.compile(
+    rb"(?:[-!#$%&'*+.^_`|~0-9a-zA-Z]+:" + _VALUE + rb"(?:\r?\n[ \t]" + _VALUE + rb")*\r?\n)*"
+)  # RFC 9112, section 5, folded lines included
 
 
 class Framing(Protocol):
@@ -34,11 +40,15 @@ class Framing(Protocol):
 
 
 class UntilClose:
-    """A body that ends with the connection: its end proves nothing."""
+    """A body that ends with the connection: its end proves nothing.
 
-    def __init__(self) -> None:
+    Args:
+        fault: why the head's word on the length cannot be trusted; nothing is read then.
+    """
+
+    def __init__(self, fault: Optional[str] = None) -> None:
         self.done = False
-        self.fault: Optional[str] = None
+        self.fault = fault
         self.rest = b""
 
     def feed(self, data: bytes) -> bytes:
@@ -76,8 +86,7 @@ class Sized:
 class Chunked:
     """A body in HTTP chunks, many of which may come in one read.
 
-    Each size line is looked up together with the CRLF that ends the chunk
-    before it: one search, one slice and one look-up per chunk check both.
+    Each size line is read together with the CRLF that ends the chunk before it.
     """
 
     def __init__(self) -> None:
@@ -87,7 +96,6 @@ class Chunked:
         self._tail = b"\r\n"  # an unfinished size line, with the CRLF before it
         self._left = 0  # bytes of the open chunk still to come
         self._trailer = False  # the last chunk was seen; lines follow up to a blank one
-        self._sizes: Dict[bytes, int] = {}
 
     def feed(self, data: bytes) -> bytes:
         """Return the body bytes of all chunks in ``data``."""
@@ -110,18 +118,15 @@ class Chunked:
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def _split(self, data: bytes, parts: List[bytes]) -> None:
-        sizes, find, end, length = self._sizes, data.find, 0, len(data)
+        find, end, length = data.find, 0, len(data)
         while True:
             line_end = find(b"\r\n", end + 2)
             if line_end < 0:
                 self._keep(data[end:])
                 return
-            line = data[end:line_end]
-            size = sizes.get(line)
+            size = self._read_size(data[end:line_end])
             if size is None:
-                size = self._read_size(line)
-                if size is None:
-                    return
+                return
             start = line_end + 2
             if not size:
                 self._trailer = True
@@ -143,29 +148,34 @@ class Chunked:
             self.fault = f"a chunk is not followed by CRLF but by {tail[:2]!r}"
 
     def _read_size(self, line: bytes) -> Optional[int]:
-        digits = line[2:].partition(b";")[0].strip(b" \t")
+        digits = line[2:]
+        if not _HEX.issuperset(digits):
+            digits, semicolon, extension = digits.partition(b";")
+            if not semicolon:
+                digits = digits.rstrip(b" \t")  # some servers pad the size with blanks
+            if b"\n" in extension or not _HEX.issuperset(digits):
+                digits = b""
         if line[:2] != b"\r\n":
             self.fault = f"a chunk is not followed by CRLF but by {line[:2]!r}"
-        elif not digits or len(digits) > 16 or not _HEX.issuperset(digits):
+        elif not 0 < len(digits) <= _MOST_DIGITS:
             self.fault = f"no chunk size: {line[2:66]!r}"
         elif len(line) > _LONGEST_LINE:
             self.fault = "a chunk size line of more than 8 KiB"
         else:
-            if len(self._sizes) >= _MOST_SIZES:
-                self._sizes.clear()
-            self._sizes[line] = size = int(digits, 16)
-            return size
+            return int(digits, 16)
         return None
 
     def _end(self, data: bytes) -> None:
         # data begins with the CRLF of the line before; a blank line after it is the end
-        end = data.find(b"\r\n\r\n")
-        if end >= 0:
-            self.done, self.rest, self._tail = True, data[end + 4:], b""
-        else:
+        blank = _BLANK.search(data, 1)
+        if blank is None:
             self._tail = data
             if len(data) > _LONGEST_TRAILER:
                 self.fault = "trailers of more than 64 KiB"
+        elif _TRAILERS.fullmatch(data, 2, max(2, blank.start() + 1)):
+            self.done, self.rest, self._tail = True, data[blank.end():], b""
+        else:
+            self.fault = f"no trailer: {data[2:66]!r}"
 
     def finish(self) -> Optional[str]:
         """Return what was missing; trailers may be, the last chunk not."""
@@ -174,3 +184,30 @@ class Chunked:
         if self._left:
             return f"{self._left} bytes of a chunk did not come"
         return "the last chunk did not come"
+
+
+def framing_of(status: int, lengths: Sequence[str], codings: Sequence[str]) -> Framing:
+    """Return the framing that a head announces. RFC 9112, section 6.3.
+
+    Args:
+        status: of the answer.
+        lengths: the values of its Content-Length headers.
+        codings: its transfer codings in lower case, outermost last.
+    """
+    values = {part.strip(" \t") for value in lengths for part in value.split(",")}
+    length = values.pop() if values else None
+    if values or (length is not None and not _is_length(length)):
+        return UntilClose(f"no Content-Length: {', '.join(lengths)[:60]!r}")
+    if "chunked" in codings and codings[-1] != "chunked":
+        return UntilClose(f"no Transfer-Encoding: {', '.join(codings)[:60]!r}")
+    if status in (204, 304):
+        return Sized(0)
+    if codings[-1:] == ["chunked"]:
+        return Chunked()
+    if length is None or any(coding != "identity" for coding in codings):
+        return UntilClose()  # any coding wins over a length
+    return Sized(int(length))
+
+
+def _is_length(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS

@@ -11,48 +11,28 @@ Importing this module imports requests: do it lazily.
 
 from __future__ import annotations
 
-import collections
 import errno
 import http.client
-import queue
-import sys
-import threading
-from contextlib import contextmanager
-from typing import Any, Deque, Dict, Iterator, Optional, Type
+import ssl
+from typing import Any, Dict, Type
 
 import requests.adapters
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import NewConnectionError
 from urllib3.util.ssltransport import SSLTransport
+from urllib3.util.wait import wait_for_read
 
 from . import faults
 from .dialling import connect_to
-from .sockets import NestedSocket, SocketFile, WatchedSocket
-from .watch import Watch
+from .idle import IdleQueue
+from .sockets import NestedSocket, SocketFile, WatchedSocket, probe_when_silent
+from .watch import current
 
 _MOST_INTERIM = 16  # heads before the answer's own
 
 # urllib3 dials within its sending, and passes over these there, for an answer may be waiting:
 # of a connection that was never made it then asks one, without a socket.
 _PASSED_OVER = (errno.ECONNRESET, errno.EPIPE, errno.ESHUTDOWN, errno.EPROTOTYPE)
-
-_active = threading.local()
-
-
-@contextmanager
-def active(watch: Watch) -> Iterator[None]:
-    """Make ``watch`` the one that connections used by this thread obey."""
-    before = getattr(_active, "watch", None)  # a signal handler may call in the middle of a call
-    _active.watch = watch
-    try:
-        yield
-    finally:
-        _active.watch = before
-
-
-def _current() -> Optional[Watch]:
-    watch: Optional[Watch] = getattr(_active, "watch", None)
-    return watch
 
 
 class WatchedResponse(http.client.HTTPResponse):
@@ -61,7 +41,7 @@ class WatchedResponse(http.client.HTTPResponse):
     fp: SocketFile  # type: ignore[assignment]
 
     def __init__(self, sock: Any, *args: Any, **kwargs: Any) -> None:
-        watch = _current()
+        watch = current()
         connecting = not _is_ready(sock)  # the answer to a proxy's CONNECT
         if not isinstance(sock, WatchedSocket):
             sock = WatchedSocket(sock, watch, owned=False)
@@ -89,7 +69,7 @@ class WatchedResponse(http.client.HTTPResponse):
                 return line
             while not self.fp.blank:
                 self.fp.readline()
-        watch = _current()
+        watch = current()
         if watch is None:
             raise http.client.BadStatusLine("more than 16 interim heads")
         raise faults.broken_framing(watch, f"more than {_MOST_INTERIM} interim heads")
@@ -116,11 +96,11 @@ class _Watching:
     dialled: Any = None  # the TCP socket, until somebody owns it
 
     def connect(self) -> None:
-        watch = _current()
+        watch = current()
         if watch is None:
             raise OSError("connecting outside of a request")
         watch.enter("connect")
-        watch.connected = True
+        watch.reused = False
         watch.begin()  # the whole of it is one wait: name, addresses, CONNECT, TLS
         self.timeout = watch.timeout()
         try:
@@ -135,14 +115,15 @@ class _Watching:
             self.dialled = None
             watch.end()
         nested = isinstance(self.sock, SSLTransport)
+        probe_when_silent(self.sock.socket if nested else self.sock)
         self.sock = NestedSocket(self.sock, watch) if nested else WatchedSocket(self.sock, watch)
         watch.enter("send")
 
     def send(self, data: Any) -> Any:
         sock = self.sock
         if sock is None or _is_ready(sock):
-            return super().send(data)  # type: ignore[misc]
-        watch = _current()
+            return self._send_on(data)
+        watch = current()
         if watch is not None:
             watch.phase = "connect"
         if not isinstance(sock, WatchedSocket):
@@ -151,17 +132,39 @@ class _Watching:
         return None
 
     def putrequest(self, *args: Any, **kwargs: Any) -> Any:
-        watch = _current()
+        watch = current()
         if watch is not None:
             watch.enter("send")
             if isinstance(self.sock, WatchedSocket):
                 self.sock.watch = watch
         return super().putrequest(*args, **kwargs)  # type: ignore[misc]
 
+    def _send_on(self, data: Any) -> Any:
+        watch = current()
+        if watch is not None and watch.reused and self.sock and wait_for_read(self.sock, 0):
+            # The server has left. Told before the last byte is out, the request is safe to repeat.
+            raise ConnectionAbortedError(errno.ECONNABORTED, "the server has left the connection")
+        try:
+            return super().send(data)  # type: ignore[misc]
+        except OSError as error:
+            # An answer may be there that says why: urllib3 looks for one after a broken pipe,
+            # but older versions of it do not after a reset, and none does so over TLS.
+            if error.errno in _PASSED_OVER or isinstance(error, ssl.SSLEOFError):
+                raise BrokenPipeError(errno.EPIPE, str(error)) from error
+            raise
+
+    def request(self, *args: Any, **kwargs: Any) -> Any:
+        super().request(*args, **kwargs)  # type: ignore[misc]
+        watch = current()
+        if watch is not None:
+            watch.sent = True
+
     def getresponse(self) -> Any:
-        watch = _current()
+        watch = current()
         if watch is not None:
             watch.enter("headers")
+            if not watch.sent:
+                watch.phase = "send"  # it broke off; what follows is a look for an answer
         return super().getresponse()  # type: ignore[misc]
 
 
@@ -177,7 +180,7 @@ class _Dialling:
     def _new_conn(self) -> Any:
         # urllib3's hook for dialling, overridden by its own SOCKS support too; if a
         # later version stops calling it, the time-out set in connect() still holds
-        watch = _current()
+        watch = current()
         if watch is None:
             raise OSError("connecting outside of a request")
         options = self.socket_options or ()
@@ -192,43 +195,7 @@ class _Dialling:
         # handshake has the time-out of ``connect`` for each of its reads
         sock = super()._connect_tls_proxy(*args, **kwargs)  # type: ignore[misc]
         self.dialled = sock
-        return WatchedSocket(sock, _current(), owned=False)
-
-
-class PoolQueue:
-    """A pool's idle connections, the last one put in first: quiet when full.
-
-    A queue.LifoQueue without its lock: nothing ever blocks here, and a lock that Ctrl-C
-    leaves taken would hang every later call of the pool. One operation of a deque is one
-    step for all threads.
-    """
-
-    def __init__(self, maxsize: int = 0) -> None:
-        self._most = maxsize or sys.maxsize
-        self._idle: Deque[Any] = collections.deque()
-
-    def put(self, item: Any, block: bool = True, timeout: Optional[float] = None) -> None:
-        """Keep a connection; close it where there are enough."""
-        if len(self._idle) < self._most:
-            self._idle.append(item)
-        elif item is not None:  # more threads than the pool keeps: no use in a warning each time
-            item.close()
-
-    def get(self, block: bool = True, timeout: Optional[float] = None) -> Any:
-        """Give a connection, None for a new one; one that may be stale is passed over."""
-        try:
-            item = self._idle.pop()
-        except IndexError:
-            raise queue.Empty from None
-        watch = _current()
-        if item is not None and watch is not None and watch.fresh:
-            item.close()
-            return None
-        return item
-
-    def qsize(self) -> int:
-        """Return how many there are."""
-        return len(self._idle)
+        return WatchedSocket(sock, current(), owned=False)
 
 
 _pools: Dict[Type[Any], Type[Any]] = {}  # made once for each of urllib3's pool classes
@@ -245,7 +212,7 @@ def _new_watched_pool(pool_class: Type[Any]) -> Type[Any]:
     dials = connection in (HTTPConnection, HTTPSConnection)
     bases = (_Watching, _Dialling, connection) if dials else (_Watching, connection)
     watched = type("Watched" + connection.__name__, bases, {})
-    members = {"ConnectionCls": watched, "QueueCls": PoolQueue}
+    members = {"ConnectionCls": watched, "QueueCls": IdleQueue}
     return type("Watched" + pool_class.__name__, (pool_class,), members)
 
 

@@ -12,12 +12,12 @@ that cannot be decoded, STREAM_CLOSED, TRANSPORT, ABORTED, TIMEOUT.
 from __future__ import annotations
 
 import zlib
-from typing import Any, Iterator, List, Optional, Sequence, Tuple
+from typing import Any, Iterator, Optional, Sequence
 
 from ..values.errors import LlmError
 from . import faults
 from .decoding import Inflater, coding_names, decoder_for
-from .framing import Chunked, Framing, Sized, UntilClose
+from .framing import Framing, UntilClose, framing_of
 from .sockets import READ_SIZE, SocketFile
 from .watch import Watch
 
@@ -108,9 +108,14 @@ class SocketBody:
     def __init__(self, response: Any, file: SocketFile, watch: Watch) -> None:
         self._file = file
         self._watch = watch
-        self.framing: Framing
-        encoding = ",".join(response.headers.get_all("content-encoding", ()))
-        self.framing, inner = _framing_of(response)
+        headers = response.headers
+        encoding = ",".join(headers.get_all("content-encoding", ()))
+        # http.client reads lengths as Python does (+5, 5_0), takes a bad one for none, and any
+        # coding but the one word "chunked" too
+        codings = list(coding_names(",".join(headers.get_all("transfer-encoding", ()))))
+        lengths = headers.get_all("content-length", ())
+        self.framing: Framing = framing_of(response.status, lengths, codings)
+        inner = [name for name in codings if name not in ("chunked", "identity")]
         self._content = _Content(encoding, watch, inner)
         self._given = False  # an encoding matters only where there is a body
         self._framing_room = watch.limits.max_stream_bytes * _MOST_FRAMING + _MOST_OVERHEAD
@@ -159,21 +164,6 @@ class SocketBody:
     def ends_itself(self) -> bool:
         """Whether the framing can prove an end on an open connection."""
         return not isinstance(self.framing, UntilClose)
-
-
-def _framing_of(response: Any) -> Tuple[Framing, List[str]]:
-    """Return the framing, and the transfer codings inside of it, outermost last."""
-    # http.client knows the one word "chunked" and takes anything else for no transfer coding;
-    # RFC 9112, section 6.3: chunked counts where it is last, any coding wins over a length
-    if response.status in (204, 304):
-        return Sized(0), []
-    codings = list(coding_names(",".join(response.headers.get_all("transfer-encoding", ()))))
-    inner = [name for name in codings if name not in ("chunked", "identity")]
-    if response.chunked or codings[-1:] == ["chunked"]:
-        return Chunked(), inner
-    if response.length is not None and not inner:
-        return Sized(response.length), []
-    return UntilClose(), inner
 
 
 class PlainBody:

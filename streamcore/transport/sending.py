@@ -3,8 +3,8 @@
 
 In: URL, headers, body and the ``Watch`` of the call. Out: an ``Answer``.
 The caller's session counts with its headers, cookies, proxies, verify, cert
-and auth; its pools are left alone. A kept-alive connection that proves dead
-before a byte of a response is replaced once, by a fresh one.
+and auth; its pools are left alone. A request that a kept-alive connection did not
+take whole goes out once more, on a fresh one; a request that was written whole never does.
 Importing this module imports requests: do it lazily.
 """
 
@@ -12,40 +12,21 @@ from __future__ import annotations
 
 import math
 import os
-import sys
-from typing import Any, Callable, Dict, Iterable, Mapping, Optional, Tuple
+from typing import Any, Callable, Dict, Mapping, Optional
+from urllib.request import getproxies
 
 import requests
-import requests.adapters
-from requests.utils import get_auth_from_url, select_proxy
+from requests.adapters import HTTPAdapter
+from requests.utils import get_auth_from_url, select_proxy, should_bypass_proxies
 
 from ..values.errors import LlmError
 from . import faults
 from .answer import Answer
-from .pools import WatchedAdapter, active
-from .watch import LONGEST_WAIT, Watch
+from .pools import WatchedAdapter
+from .watch import LONGEST_WAIT, Watch, active
 
 
-_PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
-# What requests and urllib.request read on this kind of system.
-_ENVIRONMENT = (
-    *_PROXIES, *(name.upper() for name in _PROXIES),
-    "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "REQUEST_METHOD",
-)
-
-
-Environment = Tuple[int, Dict[str, Optional[str]]]
-
-
-def _environment(names: Iterable[str]) -> Environment:
-    """Return the variables of these names, and how many there are at all."""
-    return len(os.environ), {name: os.environ.get(name) for name in names}
-
-
-def _counting_names() -> Iterable[str]:
-    """Return the variables that count: urllib takes ``…_proxy`` in any case."""
-    odd = [name for name in os.environ if name.lower().endswith("_proxy")]
-    return dict.fromkeys((*_ENVIRONMENT, *odd))
+_CA_BUNDLES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 
 
 class _NoAuth(requests.auth.AuthBase):
@@ -53,18 +34,6 @@ class _NoAuth(requests.auth.AuthBase):
 
     def __call__(self, request: Any) -> Any:
         return request
-
-
-class _Prepared:
-    """What requests makes of an address, headers and the environment; secrets are in it."""
-
-    def __init__(
-        self, request: Any, settings: Mapping[str, Any], target: str, watched: bool
-    ) -> None:
-        self.request = request
-        self.settings = settings
-        self.target = target  # for messages, with the proxy on the way
-        self.watched = watched  # goes through our pools
 
 
 class Sender:
@@ -84,12 +53,8 @@ class Sender:
         trust_env: bool,
         pool_size: int,
     ) -> None:
-        self._session = session or requests.Session()
-        self._remembers = session is None and sys.platform not in ("darwin", "win32")
-        # What the last call was asked with, the environment then, and what came of them.
-        self._last: Optional[Tuple[Any, Environment, _Prepared]] = None
-        if session is None:
-            self._session.trust_env = trust_env
+        self._session = session
+        self._trust_env = trust_env
         self._settings = settings
         self._pool_size = pool_size
         self._closed = False
@@ -115,7 +80,6 @@ class Sender:
     def close(self) -> None:
         """Close the pools; connections in use are closed after their answer."""
         self._closed = True
-        self._last = None
         for adapter in list(self._adapters.values()):
             adapter.close()
 
@@ -125,16 +89,24 @@ class Sender:
         Raises:
             LlmError: as ``Transport.open``; what is no failure of a call comes out unchanged.
         """
-        failure = self._attempt(url, headers, body, watch)
-        if isinstance(failure, LlmError) and _is_stale(failure, watch):
-            watch.fresh, watch.connected = True, False
-            failure = self._attempt(url, headers, body, watch)
-        if isinstance(failure, Answer):
-            return failure
+        result = self._attempt(url, headers, body, watch)
+        if isinstance(result, LlmError) and _may_go_again(result, watch):
+            watch.begin_again()
+            result = self._attempt(url, headers, body, watch)
+        if isinstance(result, Answer):
+            return result
         try:
-            raise failure
+            raise self._told(result, watch)
         finally:
-            failure = None  # else error and frame would hold each other, and the request
+            result = None  # else error and frame would hold each other, and the request
+
+    def _told(self, failure: LlmError, watch: Watch) -> LlmError:
+        """Add what became of the request to the failure of a call without an answer."""
+        if self._closed and watch.phase == "prepare" and failure.code == "TRANSPORT":
+            return faults.transport_closed()
+        if watch.sent is not None and failure.code in ("TRANSPORT", "TIMEOUT"):
+            failure.with_facts(details={"request_sent": watch.sent})
+        return failure
 
     def _attempt(self, url: str, headers: Mapping[str, str], body: bytes, watch: Watch) -> Any:
         """Return an ``Answer``, or the ``LlmError`` that came of it."""
@@ -153,98 +125,88 @@ class Sender:
         return answer
 
     def _respond(self, url: str, headers: Mapping[str, str], body: bytes, watch: Watch) -> Any:
-        if self._remembers:
-            prepared = self._remembered(url, headers, watch)
-            request = prepared.request.copy()
-            request.body = body
-            request.prepare_content_length(body)
-        else:
-            prepared = self._prepare(url, headers, body, watch)
-            request = prepared.request
-        # Copies: what is remembered stays as it is.
-        settings = {**prepared.settings, "proxies": dict(prepared.settings["proxies"])}
-        watch.target = prepared.target
-        if prepared.watched:
-            with active(watch):
-                return self._adapter().send(request, **settings)
-        return self._through_session(request, settings, watch)
+        session = self._session
+        request = self._prepare(url, headers, body)
+        url = request.url or url
+        settings = self._merged(url, watch)
+        if session is not None and type(session.get_adapter(url)) is not HTTPAdapter:
+            return _through_session(session, request, settings, watch)
+        watch.sent = False
+        with active(watch):
+            return self._adapter().send(request, **settings)
 
-    def _remembered(self, url: str, headers: Mapping[str, str], watch: Watch) -> _Prepared:
-        """Return what ``_prepare`` does without a body; the last one where nothing has changed.
-
-        Preparing takes 140 of a small call's 800 µs, for requests looks through the whole
-        environment twice; test_transport_connections holds calls in a row against each other.
-        A caller's session may change under us and sign bodies, and other systems keep proxies
-        elsewhere too: there nothing is remembered.
-        """
-        asked = (url, tuple(headers.items()))  # in their order, which is that on the wire
-        if self._last is not None:
-            before, environment, prepared = self._last
-            if before == asked and environment == _environment(environment[1]):
-                return prepared
-        environment = _environment(_counting_names())
-        prepared = self._prepare(url, dict(asked[1]), b"", watch)
-        self._last = (asked, environment, prepared)
-        return prepared
-
-    def _prepare(
-        self, url: str, headers: Mapping[str, str], body: bytes, watch: Watch
-    ) -> _Prepared:
+    def _prepare(self, url: str, headers: Mapping[str, str], body: bytes) -> Any:
         _check_headers(headers)
         session = self._session
-        request = session.prepare_request(
-            requests.Request(
-                "POST",
-                url,
-                headers={"Accept-Encoding": "identity", **headers},
-                data=body,
-                auth=self._auth(url, headers),
-            )
-        )
-        settings = self._merged(request.url or url, watch)
-        kind = type(session.get_adapter(request.url or url))
-        watched = kind is requests.adapters.HTTPAdapter
-        return _Prepared(request, settings, watch.target, watched)
-
-    def _through_session(self, prepared: Any, settings: Dict[str, Any], watch: Watch) -> Any:
-        # no socket of ours: plain time-outs, and a look at the watch before and after
-        limits = watch.limits
-        waits = (limits.first_byte_timeout, limits.idle_timeout, watch.budget.left())
-        watch.foreign = min(wait for wait in waits if wait is not None)
-        settings["timeout"] = (_seconds(limits.connect_timeout), _seconds(watch.foreign))
-        watch.enter("headers")
-        watch.begin()
-        try:
-            return self._session.send(prepared, allow_redirects=False, **settings)
-        finally:
-            watch.end()
-
-    def _auth(self, url: str, headers: Mapping[str, str]) -> Any:
-        if any(name.lower() == "authorization" for name in headers):
-            return _NoAuth()
-        if self._session.auth:
-            return None  # the session's own is then used
-        user, password = get_auth_from_url(url)
-        return (user, password) if user or password else _NoAuth()
+        own = {} if session is not None else {"Connection": "keep-alive"}
+        made = requests.Request(
+            "POST", url, headers={"Accept-Encoding": "identity", **own, **headers}, data=body,
+            auth=_auth(session, url, headers),
+        )  # fmt: skip
+        request = made.prepare() if session is None else session.prepare_request(made)
+        if "Transfer-Encoding" in request.headers:  # from whomever: a session or an auth too
+            raise _refused("Transfer-Encoding is not the caller's to set")
+        return request
 
     def _merged(self, url: str, watch: Watch) -> Dict[str, Any]:
         """Merge what was given, what the session has and the environment, in this order.
 
         requests itself lets the environment win over a session's proxies and verify.
         """
-        session, given = self._session, self._settings
-        verify = session.verify if given["verify"] is None else given["verify"]
-        proxies: Dict[str, Any] = {**session.proxies, **(given["proxies"] or {})}
-        chosen = select_proxy(url, proxies)
-        settings = session.merge_environment_settings(
-            url, dict(proxies), True, verify, given["cert"]
-        )
-        if chosen:
-            settings["proxies"] = proxies
-        through = select_proxy(url, settings["proxies"])
+        session, settings = self._session, {"stream": True, **self._settings}
+        proxies: Dict[str, Any] = dict(settings["proxies"] or {})
+        trust_env = self._trust_env
+        if session is not None:
+            trust_env = session.trust_env
+            proxies = {**session.proxies, **proxies}
+            settings["verify"] = _first(settings["verify"], session.verify)
+            settings["cert"] = _first(settings["cert"], session.cert)
+        through = proxies and select_proxy(url, proxies)
+        if trust_env and not through:
+            proxies = {**_environment_proxies(url, proxies.get("no_proxy")), **proxies}
+            through = proxies and select_proxy(url, proxies)
+        if settings["verify"] is None or settings["verify"] is True:
+            bundle = [os.environ.get(name) for name in _CA_BUNDLES if trust_env]
+            settings["verify"] = next(filter(None, bundle), True)
         if through:
             watch.target = f"{watch.origin} (by proxy {_host_port(through)})"
-        return dict(settings)
+        settings["proxies"] = proxies
+        return settings
+
+
+def _through_session(
+    session: requests.Session, request: Any, settings: Dict[str, Any], watch: Watch
+) -> Any:
+    # no socket of ours: plain time-outs, and a look at the watch before and after
+    limits = watch.limits
+    waits = (limits.first_byte_timeout, limits.idle_timeout, watch.budget.left())
+    watch.foreign = min(wait for wait in waits if wait is not None)
+    settings["timeout"] = (_seconds(limits.connect_timeout), _seconds(watch.foreign))
+    watch.enter("headers")
+    watch.begin()
+    try:
+        return session.send(request, allow_redirects=False, **settings)
+    finally:
+        watch.end()
+
+
+def _auth(session: Optional[requests.Session], url: str, headers: Mapping[str, str]) -> Any:
+    if any(name.lower() == "authorization" for name in headers):
+        return _NoAuth()
+    if session is not None and session.auth:
+        return None  # the session's own is then used
+    user, password = get_auth_from_url(url)
+    return (user, password) if user or password else _NoAuth()
+
+
+def _environment_proxies(url: str, no_proxy: Optional[str]) -> Dict[str, str]:
+    """Return the system's proxies, none where the address is to be reached without."""
+    found = getproxies()  # each look goes through the whole environment: a second only if needed
+    return {} if not found or should_bypass_proxies(url, no_proxy) else found
+
+
+def _first(value: Any, other: Any) -> Any:
+    return other if value is None else value
 
 
 def _seconds(wait: Optional[float]) -> Optional[float]:
@@ -256,17 +218,21 @@ def _check_headers(headers: Mapping[str, str]) -> None:
     for name, value in headers.items():
         # requests 2.25 lets a line break at the end pass; the key is not quoted
         if any(mark in name + value for mark in "\r\n"):
-            raise LlmError(
-                "the request is refused: a header holds a line break",
-                "INVALID_REQUEST", phase="prepare",
-            )  # fmt: skip
+            raise _refused("a header holds a line break")
+
+
+def _refused(why: str) -> LlmError:
+    return LlmError(f"the request is refused: {why}", "INVALID_REQUEST", phase="prepare")
 
 
 def _host_port(proxy: str) -> str:
     return proxy.rpartition("://")[2].rpartition("@")[2].rstrip("/")
 
 
-def _is_stale(failure: LlmError, watch: Watch) -> bool:
-    """Say whether a kept-alive connection failed before anything of a response was seen."""
-    reused = not watch.connected and not watch.fresh
-    return failure.code == "TRANSPORT" and reused and not watch.answered and not watch.stopped
+def _may_go_again(failure: LlmError, watch: Watch) -> bool:
+    """Say whether a kept-alive connection failed before it had taken the whole request.
+
+    Whoever got all of a request may be at work on it, and be paid for it.
+    """
+    cut_short = watch.reused and watch.sent is False and not watch.answered
+    return failure.code == "TRANSPORT" and cut_short and not watch.stopped

@@ -12,6 +12,7 @@ from inside a wait; OSError as sockets do.
 
 from __future__ import annotations
 
+import math
 import os
 import socket
 import weakref
@@ -25,6 +26,7 @@ T = TypeVar("T")
 
 READ_SIZE = 65536  # bytes asked of the socket at once; what it has comes at once, never later
 _WRITE_SIZE = 65536
+_PROBE_AFTER = 60  # seconds of silence; middleboxes forget a connection after 60 to 350
 _LONGEST_HEAD = 1024 * 1024  # bytes of a head, the interim ones before it included
 _MOST_LINES = 2000  # of the same; http.client takes 100 for each of at most 17
 
@@ -48,6 +50,8 @@ class WatchedSocket:
         self._files = 0  # open files made by makefile; the last one out closes
         self._closing = False
         self._pid = os.getpid()
+        self.idle_since = -math.inf  # when the last answer ended, by the clock of its request
+        self.kept_for = math.inf  # seconds the server said it keeps the connection then
         if owned:
             # A pool or a stream nobody closed, left in a reference cycle: the collector calls
             # this before it finalises anything in the cycle, the socket included, which would
@@ -81,39 +85,38 @@ class WatchedSocket:
 
     def _waiting(self, call: Callable[[A], T], argument: A) -> T:
         watch = self.watch
-        if watch is None or not self.owned:
-            return self._within_connect(watch, call, argument)
+        if watch is None:
+            raise OSError("the connection serves no request")
+        if not self.owned:  # connect() counts its whole time as one wait; here is only the look
+            try:
+                return self._sliced(watch, call, argument)
+            finally:
+                self._sock.settimeout(watch.timeout())
         watch.begin()
         try:
-            try:
-                return call(argument)
-            except socket.timeout as error:
-                if error.errno is not None:  # the system's own ETIMEDOUT: the peer is gone
-                    raise
             return self._sliced(watch, call, argument)
         finally:
             watch.end()
 
-    def _within_connect(self, watch: Optional[Watch], call: Callable[[A], T], argument: A) -> T:
-        if watch is None:
-            raise OSError("the connection serves no request")
-        # connect() counts its whole time as one wait; here is only the look at it
-        try:
-            return self._sliced(watch, call, argument)
-        finally:
-            self._sock.settimeout(watch.timeout())
-
     def _sliced(self, watch: Watch, call: Callable[[A], T], argument: A) -> T:
+        slice_changed = False
         try:
             while True:
-                self._sock.settimeout(max(SHORTEST_WAIT, min(SLICE, watch.check())))
                 try:
                     return call(argument)
                 except socket.timeout as error:
-                    if error.errno is not None:
+                    if error.errno is not None:  # the system's own ETIMEDOUT: the peer is gone
                         raise
+                slice_changed = True
+                self._sock.settimeout(max(SHORTEST_WAIT, min(SLICE, watch.check())))
         finally:
-            self._sock.settimeout(SLICE)
+            if slice_changed:
+                self._sock.settimeout(SLICE)
+
+    def rest(self, now: float, kept_for: float) -> None:
+        """Serve no request until the next one; what came last is over since ``now``."""
+        self.watch = None
+        self.idle_since, self.kept_for = now, kept_for
 
     def makefile(self, *_args: Any, **_kwargs: Any) -> SocketFile:
         """Return the file http.client reads status line and headers from."""
@@ -156,6 +159,20 @@ class WatchedSocket:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._sock, name)
+
+
+def probe_when_silent(sock: Any) -> None:
+    """Let the system ask a silent peer every minute whether it is there, where it can.
+
+    While a model thinks not a byte goes either way, and a middlebox on the way would forget
+    the connection: the answer would be made, billed and lost.
+    """
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name in ("TCP_KEEPIDLE", "TCP_KEEPALIVE"):  # the second is macOS's word
+        option = getattr(socket, name, None)
+        if option is not None:
+            sock.setsockopt(socket.IPPROTO_TCP, option, _PROBE_AFTER)
+            return
 
 
 class NestedSocket(WatchedSocket):

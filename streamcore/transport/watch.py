@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import math
 import threading
-from typing import Optional, Sequence, Tuple
+from contextlib import contextmanager
+from typing import Callable, Iterator, Optional, Sequence, Tuple
 
 from ..values.clock import Deadline, WaitBudget
 from ..values.limits import ResolvedLimits
@@ -20,6 +21,8 @@ from . import faults
 SLICE = 0.1  # seconds; the longest a wait goes without a look at cancel and clocks
 SHORTEST_WAIT = 0.001  # seconds; a socket time-out of 0 would mean non-blocking
 LONGEST_WAIT = 1e6  # seconds, 11 days; sockets refuse time-outs of a few hundred years
+
+_active = threading.local()
 
 
 class Watch:
@@ -31,13 +34,15 @@ class Watch:
         cancel: the caller's event; None where nothing can be cancelled.
         budget: the waiting counted by the total clock; its clock is used throughout.
         secrets: what no message may show.
+        on_resend: called before the request is sent once more.
     """
 
     __slots__ = (
         "origin", "target", "limits", "cancel", "budget", "secrets", "clock",
-        "phase", "closed", "received", "grace", "fresh", "connected", "answered",
+        "phase", "closed", "received", "grace", "fresh", "reused", "sent", "answered",
         "request_sent_at", "first_byte_at",
         "response", "file", "foreign", "_name", "_allowed", "_left", "_rearms", "_began",
+        "_on_resend",
     )  # fmt: skip
 
     def __init__(
@@ -47,6 +52,7 @@ class Watch:
         cancel: Optional[threading.Event],
         budget: WaitBudget,
         secrets: Sequence[str] = (),
+        on_resend: Optional[Callable[[], None]] = None,
     ) -> None:
         self.origin = target
         self.target = target  # the same, with the proxy on the way once it is known
@@ -60,7 +66,8 @@ class Watch:
         self.received = 0  # body bytes handed on
         self.grace: Optional[Deadline] = None  # an end of the last reads, beside the clocks
         self.fresh = False  # no pooled connection will do: one has just failed
-        self.connected = False  # this try opened its own connection
+        self.reused = False  # this try got a connection that served another request before
+        self.sent: Optional[bool] = None  # the request is written whole; None where unknown
         self.answered = False  # a byte of a response was seen
         self.request_sent_at: Optional[float] = None
         self.first_byte_at: Optional[float] = None
@@ -72,6 +79,7 @@ class Watch:
         self._left = math.inf  # seconds it has left when the next wait begins
         self._rearms = False  # whether each wait has it anew
         self._began = self.clock()
+        self._on_resend = on_resend
 
     @property
     def stopped(self) -> bool:
@@ -100,22 +108,20 @@ class Watch:
         self._name, self._allowed, self._rearms = name, allowed, rearms
         self._left = math.inf if allowed is None else allowed
 
+    def begin_again(self) -> None:
+        """Say that the request goes out once more, on a connection of its own."""
+        self.fresh, self.reused, self.sent = True, False, False
+        if self._on_resend is not None:
+            self._on_resend()
+
     def begin(self) -> None:
-        """Start a wait; what could end it is written out, for it is on the hot path.
+        """Start a wait.
 
         Raises:
             LlmError: as ``check``.
         """
         self._began = self.clock()
-        cancel, total = self.cancel, self.budget.total
-        if (
-            self.closed
-            or (cancel is not None and cancel.is_set())
-            or self._left <= 0
-            or (total is not None and self.budget.spent >= total)
-            or self.grace is not None
-        ):
-            self.check()
+        self._left_at(self._began)
 
     def check(self) -> float:
         """Return the seconds the wait under way may still last, ``inf`` without a clock.
@@ -124,9 +130,12 @@ class Watch:
             LlmError: ``ABORTED`` once the call is cancelled or closed, ``TIMEOUT``
                 once a clock has run out.
         """
-        if self.stopped:
+        return self._left_at(self.clock())
+
+    def _left_at(self, now: float) -> float:
+        if self.closed or (self.cancel is not None and self.cancel.is_set()):
             raise faults.aborted(self)
-        left = min(self._left, self.budget.left()) - (self.clock() - self._began)
+        left = min(self._left, self.budget.left()) - (now - self._began)
         if self.grace is not None:
             left = min(left, self.grace.left())
         if left <= 0:
@@ -169,3 +178,20 @@ class Watch:
         if self.budget.left() <= self._left:
             return "total", self.budget.total
         return self._name, self._allowed
+
+
+@contextmanager
+def active(watch: Watch) -> Iterator[None]:
+    """Make ``watch`` the one that connections used by this thread obey."""
+    before = current()  # a signal handler may call in the middle of a call
+    _active.watch = watch
+    try:
+        yield
+    finally:
+        _active.watch = before
+
+
+def current() -> Optional[Watch]:
+    """Return the watch of the request that this thread is sending."""
+    watch: Optional[Watch] = getattr(_active, "watch", None)
+    return watch

@@ -137,6 +137,7 @@ class CallContext:
         self.budget: Optional[WaitBudget] = None  # the total clock, over all attempts
         self.request_id: Optional[str] = None
         self.status: Optional[int] = None
+        self.resent = 0  # requests begun again within an attempt; see Transport.open
         self.diagnostics: Dict[str, int] = {}
         self.secrets: Sequence[str] = ()
         self.started_at = clock()
@@ -162,6 +163,10 @@ class CallContext:
         self.diagnostics.clear()
         if self.raw_events is not None:
             self.raw_events.clear()
+
+    def count_resend(self) -> None:
+        """Count a request that a connection did not take whole, and that goes out once more."""
+        self.resent += 1
 
     def pause(self, seconds: float) -> float:
         """Wait between two attempts, on the total clock; cancel or close ends it early.

@@ -7,12 +7,14 @@ Plain, TLS and through a proxy; from many threads; over a fork. Rows T18 and C11
 from __future__ import annotations
 
 import gc
+import math
 import os
 import socket
 import sys
 import threading
 import time
 import warnings
+import weakref
 import zlib
 from contextlib import closing
 from typing import Any, Dict, Iterator, List
@@ -27,7 +29,8 @@ from rawserver import (
 
 from streamcore.loopback import LoopbackServer
 from streamcore.transport import Transport
-from streamcore.transport.watch import Watch
+from streamcore.transport.idle import IdleQueue, kept_for
+from streamcore.transport.watch import Watch, active
 from streamcore.values.clock import WaitBudget
 from streamcore.values.limits import resolve_limits
 
@@ -178,64 +181,87 @@ def test_stale_connection_is_healed_unseen(
 class Leaving:
     """Answers the first request of a connection; at the second it leaves without a word."""
 
-    def __init__(self, farewell: bytes = b"", ever: bool = True) -> None:
+    def __init__(self, farewell: bytes = b"") -> None:
         self.requests = 0
         self._farewell = farewell
-        self._ever = ever
 
     def __call__(self, sock: socket.socket) -> None:
-        first = True
-        while read_request(sock):
-            self.requests += 1
-            if first and (self._ever or self.requests == 1):
-                sock.sendall(HEAD + b"Content-Length: 2\r\n\r\nok")
-            else:
-                sock.sendall(self._farewell)
-                return
-            first = False
+        read_request(sock)
+        sock.sendall(HEAD + b"Content-Length: 2\r\n\r\nok")
+        read_request(sock)
+        self.requests += 2
+        sock.sendall(self._farewell)
 
 
-def test_connection_that_dies_under_the_request_is_healed_once(transport: Transport) -> None:
-    """Nothing of a response was seen: one fresh connection, though more idle ones are there."""
-    serve = Leaving()
-    with RawServer(serve) as server:
-        together = [post(transport, server.url) for _ in range(3)]
-        for answer in together:
-            assert read_all(answer) == (b"ok", None)
-        assert server.connections == 3
-        assert read_all(post(transport, server.url)) == (b"ok", None)
-        assert server.connections == 4
+class Idle:
+    """What the pool's queue knows of a connection, idle since second 100."""
+
+    def __init__(self, kept_for: float = math.inf) -> None:
+        self.sock, self.idle_since, self.kept_for = self, 100.0, kept_for
+        self.closed = False
+
+    def close(self) -> None:
+        self.closed = True
 
 
-def test_healing_passes_over_connections_other_threads_put_back() -> None:
+def watch_at(now: float, target: str = "example.com:443") -> Watch:
+    """Return the watch of a call whose clock stands still."""
+    return Watch(target, limits(), None, WaitBudget(None, lambda: now))
+
+
+def test_second_try_passes_over_connections_other_threads_put_back() -> None:
     """The fresh try takes no idle connection, whoever left it on top; a full pool closes one."""
-    from streamcore.transport.pools import PoolQueue, active
-
-    class Idle:
-        closed = False
-
-        def close(self) -> None:
-            self.closed = True
-
-    pool, first, second = PoolQueue(1), Idle(), Idle()
-    watch = Watch("x", limits(), None, WaitBudget(None))
+    pool, first, second = IdleQueue(1), Idle(), Idle()
+    watch = watch_at(101.0)
     pool.put(first, block=False)
     pool.put(second, block=False)
     assert second.closed and not first.closed
     with active(watch):
-        assert pool.get(block=False) is first
+        assert pool.get(block=False) is first and watch.reused
         pool.put(first, block=False)
-        watch.fresh = True
-        assert pool.get(block=False) is None and first.closed
+        watch.begin_again()
+        assert pool.get(block=False) is None and first.closed and not watch.reused
 
 
-def test_healing_is_done_once(transport: Transport) -> None:
-    """A server that leaves the fresh connection too gives TRANSPORT."""
-    with RawServer(Leaving(ever=False)) as server:
-        assert read_all(post(transport, server.url)) == (b"ok", None)
-        error, _ = outcome(lambda: post(transport, server.url))
-        assert (error.code, error.failure.phase) == ("TRANSPORT", "headers")
-        assert server.connections == 2
+@pytest.mark.parametrize("target, header, most", [
+    ("example.com:443", "", 60.0), ("8.8.8.8:443", "", 60.0), ("2606:4700::1:443", "", 60.0),
+    ("localhost:8080", "", 4.0), ("127.0.0.1:80", "", 4.0), ("::1:80", "", 4.0),
+    ("192.168.1.7:80", "", 4.0), ("gpu-box:80", "", 4.0), ("gpu.local:80", "", 4.0),
+    ("example.com:443", "timeout=5, max=100", 4.0), ("example.com:443", "max=1,Timeout=11", 10.0),
+    ("example.com:443", "timeout=1", 0.0), ("example.com:443", "timeout=300", 60.0),
+    ("example.com:443", "timeout=x", 60.0), ("example.com:443", "timeout=-3", 60.0),
+    ("localhost:8080", "timeout=75", 4.0),
+])
+def test_idle_connection_is_given_up_before_its_server_does(
+    target: str, header: str, most: float
+) -> None:
+    """After 4 s nearby and 60 s elsewhere, or a second before the end the server announced."""
+    for idle, reused in ((max(0.0, most - 0.001), most > 0), (most, False), (most + 500, False)):
+        pool, kept = IdleQueue(1), Idle(kept_for(header))
+        pool.put(kept)
+        with active(watch_at(100.0 + idle, target)):
+            assert (pool.get() is kept, kept.closed) == (reused, not reused), idle
+
+
+def test_keep_alive_header_of_an_answer_is_obeyed(transport: Transport) -> None:
+    """A server that keeps a connection for a second gets the next request on another."""
+    with LoopbackServer([{"body": "x", "headers": {"Keep-Alive": "timeout=1"}}]) as server:
+        for _ in range(3):
+            assert read_all(post(transport, server.base_url)) == (b"x", None)
+        assert server.connection_count == 3
+
+
+def test_silent_connection_is_probed(transport: Transport, tls: Any) -> None:
+    """The system asks the peer after a minute of silence, plain, TLS and through a proxy."""
+    with Proxy() as proxy, LoopbackServer([{"body": "x"}], tls=tls) as server:
+        with closing(Transport(verify=CA, proxies={"http": proxy.url, "https": proxy.url})) as far:
+            for one in (transport, far):
+                answer = post(one, server.base_url)
+                sock = answer._file.sock
+                assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+                if hasattr(socket, "TCP_KEEPIDLE"):
+                    assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) == 60
+                read_all(answer)
 
 
 def test_response_that_began_is_not_asked_for_again(transport: Transport) -> None:
@@ -343,15 +369,14 @@ def test_signal_handler_may_call_in_the_middle_of_a_call(transport: Transport) -
 
 
 def test_environment_that_changes_between_calls_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was merged for an address is remembered only while the environment is the same."""
+    """Each call reads the proxies and CA bundles of its own time."""
     from streamcore.transport.sending import Sender
 
     sender = Sender(None, {"proxies": None, "verify": None, "cert": None}, True, 1)
 
     def merged(url: str) -> Any:
         watch = Watch("h:80", resolve_limits(), None, WaitBudget(None))
-        prepared = sender._remembered(url, {}, watch)
-        return prepared.settings, prepared.target
+        return sender._merged(url, watch), watch.target
 
     for name in ("Http_Proxy", "No_Proxy", "http_proxy", "HTTP_PROXY", "no_proxy", "NO_PROXY",
                  "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "all_proxy", "ALL_PROXY"):
@@ -360,22 +385,14 @@ def test_environment_that_changes_between_calls_is_seen(monkeypatch: pytest.Monk
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
     settings, target = merged("http://h/x")
     assert settings["proxies"]["http"] == "http://127.0.0.1:9" and "127.0.0.1:9" in target
-    assert merged("http://h/x")[0] is settings  # remembered
     monkeypatch.setenv("no_proxy", "h")
     assert not merged("http://h/x")[0]["proxies"].get("http")
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", "/ca.pem")
     assert merged("http://h/x")[0]["verify"] == "/ca.pem"
-    monkeypatch.delenv("http_proxy")
-    monkeypatch.delenv("no_proxy")
-    for value in ("http://127.0.0.1:8", "http://127.0.0.1:7"):  # urllib reads any case
-        monkeypatch.setenv("Http_Proxy", value)
-        assert merged("http://h/x")[0]["proxies"].get("http") == value
-    monkeypatch.setenv("No_Proxy", "h")
-    assert not merged("http://h/x")[0]["proxies"].get("http")
 
 
 def test_call_like_the_last_one_brings_its_own_body_and_headers() -> None:
-    """What is remembered of a call is nothing of what differs in the next."""
+    """Nothing of a call is in the next one on the same connection."""
     said = {"steps": [{"raw": "x"}]}
     with LoopbackServer([said] * 5) as server, closing(Transport()) as transport:
         for body, headers in (
@@ -391,29 +408,8 @@ def test_call_like_the_last_one_brings_its_own_body_and_headers() -> None:
         assert server.connection_count == 1
 
 
-class Changing(Dict[str, str]):
-    """Headers that somebody changes in the middle of a call: the next look shows others."""
-
-    def items(self) -> Any:
-        seen = list(super().items())
-        self["Authorization"] = "Bearer second"
-        return seen
-
-
-def test_key_that_changes_under_a_call_goes_out_with_no_other() -> None:
-    """What is remembered was asked with the headers that were seen, and no others."""
-    said = {"steps": [{"raw": "x"}]}
-    with LoopbackServer([said] * 5) as server, closing(Transport()) as transport:
-        changing = Changing(Authorization="Bearer first")
-        for headers in (changing, {"Authorization": "Bearer first"}, changing, changing):
-            wanted = dict.__getitem__(headers, "Authorization")
-            answer = transport.open(server.base_url, headers, b"{}", limits=resolve_limits())
-            assert read_all(answer) == (b"x", None)
-            assert server.requests[-1].headers["authorization"] == wanted
-
-
 def test_headers_keep_their_order_and_their_case() -> None:
-    """Two calls whose headers are equal as dicts are told apart where the wire shows it."""
+    """They go out as they were given."""
     seen: List[bytes] = []
 
     def serve(sock: socket.socket) -> None:
@@ -443,15 +439,20 @@ def test_proxies_given_are_those_of_the_time_they_were_given() -> None:
             assert not any("hunter2" in url for url in transport.carried()[1])
 
 
-def test_closed_transport_remembers_no_headers() -> None:
-    """The key is in them."""
-    with LoopbackServer([{"steps": [{"raw": "x"}]}]) as server:
-        transport = Transport()
-        read_all(transport.open(server.base_url, {"X-Key": "sk-1"}, b"{}", limits=resolve_limits()))
-        sender = transport._made["sender"]
-        assert sender._last is not None and "sk-1" not in repr(sender._last[2])
-        transport.close()
-        assert sender._last is None
+class Key(str):
+    """A key that can be watched."""
+
+
+def test_key_does_not_outlive_its_call() -> None:
+    """Once the answer is let go of, the transport holds nothing of the request."""
+    with LoopbackServer([{"steps": [{"raw": "x"}]}]) as server, closing(Transport()) as transport:
+        key = Key("sk-1")
+        gone = weakref.ref(key)
+        answer = transport.open(server.base_url, {"X-Key": key}, b"{}", limits=resolve_limits())
+        assert read_all(answer) == (b"x", None) and gone() is not None
+        del key, answer
+        gc.collect()
+        assert gone() is None
 
 
 def test_auth_of_a_callers_session_may_sign_the_body() -> None:
@@ -516,10 +517,8 @@ def test_close_ends_idle_connections_of_answers_that_are_kept(proxied: bool) -> 
 
 def test_interrupted_pool_queue_goes_on() -> None:
     """Ctrl-C at any step of keeping or taking a connection leaves nothing locked."""
-    from streamcore.transport.pools import PoolQueue
-
     for step in range(1, 40):
-        pool, left = PoolQueue(2), step
+        pool, left = IdleQueue(2), step
 
         def interrupt(*_: Any) -> Any:
             nonlocal left

@@ -28,9 +28,9 @@ from rawserver import (
 
 from streamcore.loopback import LoopbackServer
 from streamcore.transport import Transport, faults
-from streamcore.transport.pools import _watched_pool, active
+from streamcore.transport.pools import _watched_pool
 from streamcore.transport.reading import SocketBody
-from streamcore.transport.watch import Watch
+from streamcore.transport.watch import Watch, active
 from streamcore.values.calls import CallContext
 from streamcore.values.clock import WaitBudget
 from streamcore.values.errors import LlmError
@@ -438,13 +438,19 @@ def test_redirect_that_leads_nowhere_names_no_path(status: int, headers: Any) ->
     assert "another path" in there
 
 
-def test_cancel_during_a_flood_is_quick(transport: Transport) -> None:
-    """Bytes that never stop coming do not keep the event from being seen."""
+@pytest.mark.parametrize("gzipped", [False, True])
+def test_cancel_during_a_flood_is_quick(transport: Transport, gzipped: bool) -> None:
+    """Bytes that never stop coming do not keep the event from being seen, inflated ones too."""
+    head, flood = HEAD + b"\r\n", b": p\n\n"
+    if gzipped:  # each byte stands for a thousand
+        machine = zlib.compressobj(wbits=31)
+        head = HEAD + b"Content-Encoding: gzip\r\n\r\n" + machine.compress(b"")
+        flood = machine.compress(b"\0" * 3_000_000) + machine.flush(zlib.Z_FULL_FLUSH)
     cancel = threading.Event()
-    with RawServer(endless(HEAD + b"\r\n", b": p\n\n")) as server:
+    with RawServer(endless(head, flood)) as server:
         answer = post(transport, server.url, cancel=cancel)
         pieces = answer.pieces()
-        next(pieces)
+        assert len(next(pieces)) <= 65536
         cancel.set()
         began = time.monotonic()
         error, _ = outcome(lambda: [len(piece) for piece in pieces])
