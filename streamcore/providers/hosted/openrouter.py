@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from ...wire.dialects.chat_completions import ChatCompletionsOptions
-from ..clocks import HOSTED_LIMITS
+from ..clocks import IMAGE_LIMITS
 from ..facts import OptionNote
 from ..profile import ProviderProfile
 
@@ -14,7 +14,7 @@ PROFILE = ProviderProfile(
     base_url_env="OPENROUTER_BASE_URL",
     key_env=("OPENROUTER_API_KEY",),
     options=ChatCompletionsOptions(reasoning_field="reasoning"),
-    limits=HOSTED_LIMITS,
+    limits=IMAGE_LIMITS,
     efforts={
         word: {"reasoning": {"effort": word}}
         for word in ("none", "minimal", "low", "medium", "high", "xhigh")

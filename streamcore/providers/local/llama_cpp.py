@@ -14,13 +14,18 @@ PROFILE = ProviderProfile(
     base_url_env="LLAMA_CPP_BASE_URL",
     key_env=("LLAMA_API_KEY",),
     key_required=False,
-    options=ChatCompletionsOptions(alternate=True),
+    options=ChatCompletionsOptions(alternate=True, cut_as_complete=True),
     limits=LOCAL_LIMITS,
     notes=(
         OptionNote(
             "user and assistant must alternate",
             "many chat templates refuse another order, as after a turn that failed",
             "anomalyco/opencode#19840",
+        ),
+        OptionNote(
+            "an answer as long as the token cap was cut by it",
+            "an answer that the cap cut can be told as complete",
+            "seen with the server's Responses endpoint",
         ),
         OptionNote(
             "a full context is an error of type `exceed_context_size_error`",

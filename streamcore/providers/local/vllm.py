@@ -14,7 +14,9 @@ PROFILE = ProviderProfile(
     base_url_env="VLLM_BASE_URL",
     key_env=("VLLM_API_KEY",),
     key_required=False,
-    options=ChatCompletionsOptions(reasoning_field="reasoning", alternate=True),
+    options=ChatCompletionsOptions(
+        reasoning_field="reasoning", alternate=True, cut_as_complete=True,
+    ),
     limits=LOCAL_LIMITS,
     notes=(
         OptionNote(
@@ -26,6 +28,11 @@ PROFILE = ProviderProfile(
             "reasoning goes back as `reasoning`",
             "newer servers dropped `reasoning_content` for it",
             "vllm-project/vllm#27755, vllm-project/router#115",
+        ),
+        OptionNote(
+            "an answer as long as the token cap was cut by it",
+            "streamed calls that the cap cut are told as complete, with `{}` for arguments",
+            "vllm-project/vllm#46303, #47963, #58228",
         ),
     ),
 )

@@ -30,6 +30,8 @@ class DialectOptions:
         done_marker: ``required``: only the dialect's own end marker proves the end of an
             answer; ``optional``: a finish word and a cleanly ended body prove it too.
         images: whether image parts can be sent.
+        cut_as_complete: the provider tells an answer that its token cap cut as complete, so
+            one with as many output tokens as the cap allows is ``max-tokens``.
         context_window: tokens, 1 or more; lets an empty answer be told from an overflow.
     Raises:
         ValueError, TypeError: for a value that cannot be.
@@ -37,10 +39,11 @@ class DialectOptions:
 
     done_marker: str = NOT_GIVEN
     images: bool = NOT_GIVEN
+    cut_as_complete: bool = NOT_GIVEN
     context_window: Optional[int] = NOT_GIVEN
 
     DEFAULTS: ClassVar[Mapping[str, Any]] = FrozenDict(
-        done_marker="required", images=True, context_window=None
+        done_marker="required", images=True, cut_as_complete=False, context_window=None
     )
     WORDS: ClassVar[Mapping[str, Any]] = FrozenDict(done_marker=DONE_MARKERS)
     """The fields that have one of a few words, and those words."""

@@ -10,7 +10,7 @@ from typing import Any, Dict, Mapping, Optional
 
 from ....values.calls import LlmRequest
 from ....values.limits import ResolvedLimits
-from ..dialect import Decoder, Dialect, JsonLoads
+from ..dialect import Asked, Decoder, Dialect, JsonLoads
 from .options import RESERVED_FIELDS, ChatCompletionsOptions
 
 __all__ = ["DIALECT", "ChatCompletionsOptions"]
@@ -21,10 +21,11 @@ def _make_decoder(
     limits: ResolvedLimits,
     diagnostics: Dict[str, int],
     json_loads: Optional[JsonLoads],
+    asked: Asked = Asked(),
 ) -> Decoder:
     from .decoder import ChatCompletionsDecoder
 
-    return ChatCompletionsDecoder(options, limits, diagnostics, json_loads)
+    return ChatCompletionsDecoder(options, limits, diagnostics, json_loads, asked)
 
 
 def _write_body(request: LlmRequest, options: Any, effort_fields: Mapping[str, Any]) -> bytes:

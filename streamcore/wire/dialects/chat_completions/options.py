@@ -16,6 +16,13 @@ from ..options import NOT_GIVEN, DialectOptions
 RESERVED_FIELDS = ("model", "messages", "stream", "n")
 """The body fields that neither ``extra_body`` nor an effort may set."""
 
+ANSWER_FACTS = frozenset((
+    "logprobs", "annotations", "executed_tools", "provider_metadata",
+    "citations", "search_results", "images", "videos", "related_questions",
+    "cost", "copilot_usage", "provider", "service_tier", "stop_reason", "matched_stop",
+))
+"""Extras that tell of an answer. They are kept and never go back: providers refuse them."""
+
 REASONING_PASSBACK = ("tool-calls", "always", "never")
 
 
