@@ -141,7 +141,7 @@ def test_held_call_is_tried_again_after_chunks() -> None:
 
 def test_held_call_that_fails_for_good_gives_what_had_come() -> None:
     """After the last attempt its chunks come, then the failure."""
-    adapter = Scripted([TextDelta(0, "never seen"), BUSY], [*GOOD[:2], BUSY])
+    adapter = Scripted([BlockStart(0, "text"), TextDelta(0, "never seen"), BUSY], [*GOOD[:2], BUSY])
     chunks = run(adapter, replace(QUICK, max_retries=1), whole=True)
     assert chunks == [*GOOD[:2], Finish(FinishReason("error", BUSY.failure))]
 
