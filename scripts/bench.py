@@ -239,7 +239,6 @@ def scenario_text(scenario: str, events: int, rows: Dict[str, Any]) -> str:
 TARGETS = (
     *((scenario, OURS, BARE, 0.9) for scenario in MAIN),
     *((scenario, f"{OURS} + orjson", BARE, 0.75) for scenario in MAIN),
-    *((scenario, "parse_stream", FLOOR, 1.35) for scenario in KINDS_OF_ANSWER),
     ("text", "Client.stream + session file", BARE, 3.0),
     *((scenario, OURS, SDK, 1 / 12) for scenario in KINDS_OF_ANSWER),
     ("text, close-delimited", OURS, "text", 1.5),
