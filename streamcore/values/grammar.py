@@ -133,9 +133,9 @@ class ChunkGrammar:
             return ChunkFault(f"{chunk.type} after the end began")
         if block is None:
             return ChunkFault(f"{chunk.type} for block {chunk.index}, which never opened")
-        if block.takes is chunk.__class__:
-            return ChunkFault(f"an empty {chunk.type}")
-        return ChunkFault(f"{chunk.type} in the {block.type} block {chunk.index}")
+        fits = block.takes is type(chunk)
+        where = f"in the {block.type} block {chunk.index}"
+        return ChunkFault(f"an empty {chunk.type}" if fits else f"{chunk.type} {where}")
 
     def _begin_end(self) -> None:
         self._ending = True
