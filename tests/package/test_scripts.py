@@ -159,7 +159,7 @@ def test_supported_range_is_the_one_of_the_metadata() -> None:
 def test_requirements_come_from_the_metadata() -> None:
     """The tests' environment gets what the package needs and the test extra adds."""
     assert _venv.requirements() == ["requests>=2.25"]
-    wanted = ["requests>=2.25", "pytest", "pytest-xdist", "responses"]
+    wanted = ["requests>=2.25", "h11", "pytest", "pytest-xdist", "responses"]
     assert _venv.requirements("test") == wanted
 
 
