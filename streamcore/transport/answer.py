@@ -214,7 +214,7 @@ class Answer:
         body = self._body
         if self._over or self._file is None or not isinstance(body, SocketBody):
             return self._drop()
-        if not (self._keeps() and self._watch.sent and body.reusable) or self._http.will_close:
+        if not self._keeps() or not body.reusable or self._http.will_close:
             return self._drop()
         self._over = True
         self._file.sock.rest(self._watch.clock(), kept_for(self.headers.get("Keep-Alive", "")))
