@@ -60,18 +60,31 @@ def run(args: Namespace, terminal: Terminal) -> int:
     try:
         with ExitStack() as held:
             client = make_client(args, config, held, lambda record: note_retry(terminal, record))
-            messages: List[Message] = [Message("user", (TextBlock(prompt),))]
-            for _ in range(1 + MAX_PAUSES):
-                with _ask(client, args, messages, tools) as stream:
-                    _show(stream, args, terminal)
-                if stream.finish != "paused":
-                    return PROVEN
-                messages.append(stream.message)
-            raise LlmError.from_failure(PAUSED_TOO_OFTEN)
+            converse(client, args, prompt, tools, terminal)
+            return PROVEN
     except LlmError as error:
         terminal.end_text()
         note_failure(terminal, error, provider=config.provider)
         return FAILED
+
+
+def converse(
+    client: Client, args: Namespace, prompt: str, tools: Any, terminal: Terminal
+) -> None:
+    """Ask and show the answer; a paused one is sent back at most 6 times in a row.
+
+    Raises:
+        Usage: for what cannot be asked.
+        LlmError: when the answer failed; ``AGENT_LIMIT`` for one more paused answer.
+    """
+    messages = [Message("user", (TextBlock(prompt),))]
+    for _ in range(1 + MAX_PAUSES):
+        with _ask(client, args, messages, tools) as stream:
+            _show(stream, args, terminal)
+        if stream.finish != "paused":
+            return
+        messages.append(stream.message)
+    raise LlmError.from_failure(PAUSED_TOO_OFTEN)
 
 
 def _ask(client: Client, args: Namespace, messages: Sequence[Message], tools: Any) -> Stream:

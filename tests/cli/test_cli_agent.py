@@ -253,7 +253,7 @@ def test_signal_while_a_tool_runs_ends_the_program(place: Path) -> None:
 ])
 def test_turn_that_fails_exits_with_one(answers: List[Any], code: str, reason: str) -> None:
     """Nothing unproven is on stdout; the last line of stderr has the code, and the reason."""
-    result = agent(answers).result
+    result = agent(answers, "--retries", "0").result
     assert (result.code, result.out) == (1, "")
     last = result.err.splitlines()[-1]
     assert last.startswith(f"{code}: ") and f"the turn ended: {reason}" in last
@@ -283,7 +283,8 @@ def test_output_cap_holds_for_the_tools(place: Path) -> None:
 
 def test_clock_of_an_option_fires() -> None:
     """Clocks are read with their units."""
-    result = agent([{"steps": [{"text": "a"}, {"stall": True}]}], "--idle-timeout", "300ms").result
+    result = agent([{"steps": [{"text": "a"}, {"stall": True}]}], "--idle-timeout", "300ms",
+                   "--retries", "0").result
     assert (result.code, result.out) == (1, "")
     assert result.err.startswith("TIMEOUT: ")
 
@@ -291,7 +292,7 @@ def test_clock_of_an_option_fires() -> None:
 def test_retries_even_after_text_that_nobody_saw() -> None:
     """Where nothing is shown before it is proven, a broken answer is asked for again."""
     cut = {"steps": [{"text": "half"}, {"close": True}]}
-    again = agent([cut, says("whole")], "--retries", "1", "--set", "retry.initial_delay=1ms")
+    again = agent([cut, says("whole")], "--set", "retry.initial_delay=1ms")
     assert again.result == Result(0, "whole\n", "")
 
 
