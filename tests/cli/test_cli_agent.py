@@ -175,6 +175,40 @@ def test_each_stream_gets_what_its_reader_wants(
     assert ("[step 1] tool-calls after 2.0 s, 3.0 tokens/s" in shown[1]) is watched
     assert ("[text] Look." in shown[1]) is (watched and not out_tty)
     assert watched or shown[1] == ""
+
+
+@pytest.mark.parametrize("ends, out", [
+    (["paused", "paused", "stop"], "ab c\n"),
+    (["paused", "tool-calls", "stop"], " c\n"),
+    (["paused", "paused", "paused"], ""),
+])
+def test_captured_answer_has_its_paused_parts(ends: List[str], out: str) -> None:
+    """The text before a pause belongs to the answer; nothing of it is told without its end."""
+    view, streams, _ = view_of(False, False)
+    for step, (text, finish) in enumerate(zip(["a", "b", " c"], ends), 1):
+        view.event(AgentEvent("step-start", step))
+        message = AssistantMessage(content=(TextBlock(text),), finish=finish)
+        view.event(AgentEvent("message", step, message=message))
+    assert streams[0].buffer.getvalue().decode() == out
+
+
+def test_void_answer_is_told_where_it_was_shown() -> None:
+    """A person reads that what is on the screen does not count; a file gets the good one only."""
+    broken = {"steps": [
+        {"text": "I look."},
+        {"tool_call": {"index": 0, "id": "a", "name": "read_file", "arguments": "{"}},
+        {"finish": "tool_calls"}, {"done": True}]}
+    quick = ("--set", "retry.initial_delay=1ms")
+    shown = agent([broken, says("It says hello.")], *quick, stream=Tty).result
+    assert shown.out == "I look.\nIt says hello.\n" and shown.code == 0
+    assert "[step 1] what it has shown so far is void" in shown.err
+    assert agent([broken, says("hello")], *quick).result == Result(0, "hello\n", "")
+
+
+def test_dry_run_and_config_tell_the_retries_of_a_command() -> None:
+    """Without a setting the two retries of ``RetryPolicy()`` are shown, as they will be made."""
+    assert re.search(r"^retry\.max_retries +2 +default$", run("config").out, re.M)
+    assert re.search(r"^  retry\.max_retries +2 +default$", agent([], "--dry-run").result.out, re.M)
     for one in streams:
         one.close()
 
