@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""``chat`` goes on by itself when the provider pauses; the answers are in a dialect of the tests."""
+"""``chat`` goes on by itself when the provider pauses; the dialect is one of the tests."""
 
 from __future__ import annotations
 
