@@ -8,10 +8,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
+from .errors import Failure
 from .numbers import check_whole
 
 MIN_OUTPUT_BYTES = 256
 """The smallest cap of a tool result: below it the mark of a cut alone would not fit."""
+
+MAX_PAUSES = 6
+"""How many paused answers in a row are sent back, so that the provider goes on."""
+
+PAUSED_TOO_OFTEN = Failure(
+    "AGENT_LIMIT", f"the provider paused more than {MAX_PAUSES} answers in a row"
+)
+"""What ends a turn at one more."""
 
 _LEAST = {"max_output_bytes": MIN_OUTPUT_BYTES, "max_repeats": 2}
 

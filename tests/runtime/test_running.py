@@ -355,3 +355,56 @@ def test_leaving_early_closes_the_attempt() -> None:
     next(chunks)
     chunks.close()
     assert adapter.closed == 1 and next(chunks, None) is None
+
+
+MALFORMED = LlmError("a call does not parse", "MALFORMED_TOOL_CALL")
+SHOWN: List[Any] = [BlockStart(0, "text"), TextDelta(0, "so "), MALFORMED]
+
+
+def test_shown_chunks_are_void_for_the_codes_that_are_named() -> None:
+    """The chunks of both attempts come, one finish, and ``attempts`` says where they part."""
+    adapter = Scripted(SHOWN, GOOD)
+    call = start(adapter, ask_again=["MALFORMED_TOOL_CALL"])
+    seen = [(call.attempts, chunk) for chunk in call.chunks()]
+    assert seen == [*((1, chunk) for chunk in SHOWN[:2]), *((2, chunk) for chunk in GOOD)]
+    assert call.answer.message.text == "hello" and adapter.closed == 2
+
+
+@pytest.mark.parametrize("codes, shown, attempts", [
+    ((), SHOWN, 1),
+    (("SERVER",), SHOWN, 1),
+    (("MALFORMED_TOOL_CALL",), [MALFORMED], 3),
+    (("MALFORMED_TOOL_CALL",), SHOWN, 3),
+    (("MALFORMED_TOOL_CALL",), [*SHOWN[:2], BUSY], 1),
+])
+def test_asking_again_takes_the_tries_of_the_policy(
+    codes: Any, shown: List[Any], attempts: int
+) -> None:
+    """Other failures after shown chunks end the call; the last attempt's finish is passed on."""
+    adapter = Scripted(shown)
+    call = start(adapter, ask_again=codes)
+    chunks = list(call.chunks())
+    assert (call.attempts, len(adapter.times)) == (attempts, attempts)
+    assert failure_of(chunks).code == shown[-1].code
+    assert sum(isinstance(chunk, Finish) for chunk in chunks) == 1
+
+
+def test_failed_usage_counts_attempts_that_were_shown() -> None:
+    """What a void attempt cost is told."""
+    cost = LlmError("bad call", "MALFORMED_TOOL_CALL", partial=Partial(usage=TokenUsage(3, 1)))
+    call = start(Scripted([*SHOWN[:2], cost], GOOD), ask_again=["MALFORMED_TOOL_CALL"])
+    list(call.chunks())
+    assert call.failed_usage == TokenUsage(3, 1)
+
+
+@pytest.mark.parametrize("own, attempts", [(None, 3), (RetryPolicy(max_retries=0), 1)])
+def test_default_policy_counts_where_nobody_has_one(
+    own: Optional[RetryPolicy], attempts: int
+) -> None:
+    """It is weaker than the adapter's own."""
+    adapter = Scripted([BUSY])
+    if own is not None:
+        adapter.retry = own  # type: ignore[attr-defined]
+    call = start(adapter, None, default_policy=QUICK)  # type: ignore[arg-type]
+    list(call.chunks())
+    assert call.attempts == attempts
