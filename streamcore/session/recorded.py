@@ -162,7 +162,7 @@ def rebuild_body(sent: RecordedRequest) -> bytes:
         if effort_fields is None:
             effort = config.reasoning_effort
             effort_fields = {} if effort is None else dialect.effort_fields(effort)
-        return dialect.write_body(request, options, effort_fields)
+        return dialect.write_body(request, options, effort_fields, {})
 
 
 def replay(events: Sequence[Event], seq: int) -> Iterator[StreamChunk]:
