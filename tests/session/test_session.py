@@ -638,7 +638,9 @@ def test_every_request_can_be_rebuilt_to_the_byte(session: Session) -> None:
     session.tool_result("call_0", "")
     ask(temperature=0.25)
     session.user_message(Message.from_dict({"role": "user", "content": [
-        {"type": "text", "text": "é\u2028"}, {"type": "image_url", "image_url": {"url": "https://h/u"}}]}))
+        {"type": "text", "text": "é\u2028"},
+        {"type": "image_url", "image_url": {"url": "https://h/u"}},
+    ]}))
     session.user_message(user("where?"))
     ask(stop=["a"])
     derived = session.derive_messages()

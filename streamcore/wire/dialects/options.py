@@ -48,6 +48,7 @@ class DialectOptions:
         developer_role: whether there is a role ``developer``; else it is sent as ``system``.
         alternate: user and assistant must take turns, the user first, after one system
             message; a user message may not follow tool results.
+        one_system_message: all system messages are one, at the front; ``alternate`` implies it.
         text_parts: whether text can be a list of parts; else the parts are joined.
         blank_text: whether a text may be empty or blank.
         reasoning_passback: on which answers their reasoning goes back: on those with
@@ -68,6 +69,7 @@ class DialectOptions:
     tool_names: str = NOT_GIVEN
     developer_role: bool = NOT_GIVEN
     alternate: bool = NOT_GIVEN
+    one_system_message: bool = NOT_GIVEN
     text_parts: bool = NOT_GIVEN
     blank_text: bool = NOT_GIVEN
     reasoning_passback: str = NOT_GIVEN
@@ -84,6 +86,7 @@ class DialectOptions:
         tool_names="",
         developer_role=False,
         alternate=False,
+        one_system_message=False,
         text_parts=True,
         blank_text=True,
         reasoning_passback="tool-calls",

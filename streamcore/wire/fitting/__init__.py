@@ -6,8 +6,9 @@ messages to write, in this form: the results of a step are tool messages of one 
 in the order of the calls and directly after them. The history itself stays as it is; what
 differs in the copy is counted. What is made of a message depends on what precedes it alone,
 so a history that grows at its end keeps the bytes before. (Under ``alternate`` the last
-message may grow, and a system message moves to the front.) Refused: a history that no
-provider takes, and images that this one does not (design.md §6, dialects.md §2.4 and §2.5).
+message may grow; where there is one system message, a later one moves to the front.)
+Refused: a history that no provider takes, and images that this one does not (design.md §6,
+dialects.md §2.4 and §2.5).
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from .content import Receiver, fit_result, fit_said
 from .counting import Counts
 from .images import check_images
 from .names import CallIds, fit_name
-from .roles import NO_ANSWER, NO_MESSAGE, alternated, without_developer
+from .roles import NO_ANSWER, NO_MESSAGE, alternated, with_one_system, without_developer
 from .schemas import fit_tools
 
 __all__ = ["NO_ANSWER", "NO_MESSAGE", "Receiver", "fit_history", "fit_tools"]
@@ -59,6 +60,8 @@ def fit_history(
         fitted.insert(0, Message("system", (TextBlock(system),)))
     if not options.developer_role:
         fitted = without_developer(fitted, counts)
+    if options.one_system_message or options.alternate:
+        fitted = with_one_system(fitted, counts)
     return alternated(fitted, counts) if options.alternate else fitted
 
 

@@ -39,22 +39,25 @@ def without_developer(messages: Sequence[Message], counts: Counts) -> List[Messa
     return fitted
 
 
-def alternated(messages: Sequence[Message], counts: Counts) -> List[Message]:
-    """Return the messages so that user and assistant take turns.
-
-    Neighbours of one role are joined. A word stands between tool results and a user message,
-    and before a first answer. System messages are joined at the front: the chat templates of
-    local servers refuse them elsewhere.
-    """
+def with_one_system(messages: Sequence[Message], counts: Counts) -> List[Message]:
+    """Return the messages with all of the system's joined at the front."""
     head = [message for message in messages if is_system(message)]
+    if messages[: len(head)] != head:
+        counts.add("system_message_moved")
     fitted: List[Message] = []
     for message in head:
         _append(fitted, message, counts)
-    if head and not is_system(messages[len(head) - 1]):
-        counts.add("system_message_moved")
+    return fitted + [message for message in messages if not is_system(message)]
+
+
+def alternated(messages: Sequence[Message], counts: Counts) -> List[Message]:
+    """Return the messages, the system's at the front, so that user and assistant take turns.
+
+    Neighbours of one role are joined. A word stands between tool results and a user message,
+    and before a first answer.
+    """
+    fitted: List[Message] = []
     for message in messages:
-        if is_system(message):
-            continue
         before = fitted[-1].role if fitted else "system"
         if message.role == "user" and before == "tool":
             counts.add("placeholder_added")

@@ -595,17 +595,17 @@ def test_results_in_a_user_message_come_before_its_text() -> None:
     """A neutral user message with results and text becomes tool messages, then the text."""
     user = Message(
         "user",
-        (TextBlock("go on"), ToolResult("b", "2"), ToolResult("a", "1", True), ImageBlock("https://h/i.png")),
+        (
+            TextBlock("go on"), ToolResult("b", "2"), ToolResult("a", "1", True),
+            ImageBlock("https://h/i.png"),
+        ),
         name="ann",
     )
     assert sent([asks("a", "b"), user]) == [
         asks("a", "b"), result("a", "1"), result("b", "2"),
         {
             "role": "user", "name": "ann",
-            "content": [
-                {"type": "text", "text": "go on"},
-                IMAGE,
-            ],
+            "content": [{"type": "text", "text": "go on"}, IMAGE],
         },
     ]
 
