@@ -19,10 +19,11 @@ ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
 BEGIN, END = "<!-- providers:begin -->", "<!-- providers:end -->"
 
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "scripts")]
 
 from streamcore.providers import OptionNote, ProviderProfile, list_profiles  # noqa: E402
 from streamcore.values.limits import NotGiven, resolve_limits  # noqa: E402
+from _tables import Table, cell  # noqa: E402
 
 
 def render() -> str:
@@ -41,11 +42,12 @@ def render() -> str:
 
 def replaced(readme: str) -> Optional[str]:
     """Return the README with the table in its place; None where the markers are not."""
-    before, begin, rest = readme.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        return None
-    return f"{before}{BEGIN}\n\n{render()}\n{END}{after}"
+    return TABLE.replaced(readme)
+
+
+def main(args: List[str], path: Path = README) -> int:
+    """Run the script on a README; return its exit status."""
+    return TABLE.main(args, path)
 
 
 def _provider_row(profile: ProviderProfile) -> str:
@@ -57,12 +59,8 @@ def _provider_row(profile: ProviderProfile) -> str:
 
 
 def _note_row(name: str, note: OptionNote) -> str:
-    cells = (f"`{name}`", *(_cell(t) for t in (note.text, note.reason, note.source)))
+    cells = (f"`{name}`", *(cell(t) for t in (note.text, note.reason, note.source)))
     return f"| {' | '.join(cells)} |"
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("<", "&lt;")
 
 
 def _address(profile: ProviderProfile) -> str:
@@ -92,27 +90,7 @@ def _clocks(profile: ProviderProfile) -> str:
     return f"{first}idle {limits.idle_timeout:g} s, {total}"
 
 
-def main(args: List[str], path: Path = README) -> int:
-    """Run the script on a README; return its exit status."""
-    if args == ["--print"]:
-        print(render(), end="")
-        return 0
-    if args not in ([], ["--check"]):
-        print(__doc__.strip())
-        return 0 if set(args) & {"-h", "--help"} else 2
-    readme = path.read_text(encoding="utf-8") if path.exists() else ""
-    wanted = replaced(readme)
-    if wanted is None:
-        print(f"{path.name} has no {BEGIN} … {END}", file=sys.stderr)
-        return 1
-    if wanted == readme:
-        return 0
-    if args:
-        print(f"{path.name} differs from the profiles: run {Path(__file__).name}", file=sys.stderr)
-        return 1
-    path.write_text(wanted, encoding="utf-8")
-    return 0
-
+TABLE = Table(__doc__, BEGIN, END, render)
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

@@ -62,12 +62,14 @@ def build_body(
     request: LlmRequest,
     options: Any = ChatCompletionsOptions(),
     fields: Optional[Mapping[str, Any]] = None,
+    diagnostics: Optional[Dict[str, int]] = None,
 ) -> Dict[str, Any]:
     """Return the body of a request in chat completions, refused where it cannot be sent."""
     effort = request.config.reasoning_effort
     if fields is None:
         fields = {} if effort is None else CHAT.effort_fields(effort)
-    body = request_body(request, options.resolved(), fields)
+    counters = {} if diagnostics is None else diagnostics
+    body = request_body(request, options.resolved(), fields, counters)
     encode_body(body)
     return body
 

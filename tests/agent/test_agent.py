@@ -718,7 +718,8 @@ def test_one_turn_at_a_time() -> None:
 
 def test_prompt_may_be_a_message() -> None:
     """A user message, with an image say, is a prompt too."""
-    parts = [{"type": "text", "text": "what?"}, {"type": "image_url", "image_url": {"url": "u"}}]
+    image = {"type": "image_url", "image_url": {"url": "https://h/u"}}
+    parts = [{"type": "text", "text": "what?"}, image]
     with scene([says("x")]) as at:
         assert at.run({"role": "user", "content": parts}).ok
         assert at.run(Message("user", "plain")).ok  # type: ignore[arg-type]

@@ -6,6 +6,7 @@ from __future__ import annotations
 from ...wire.dialects.chat_completions import ChatCompletionsOptions
 from ..clocks import LOCAL_LIMITS
 from ..facts import OptionNote
+from ..notes import ANY_TOOL_NAME_NOTE
 from ..profile import ProviderProfile
 
 PROFILE = ProviderProfile(
@@ -14,18 +15,20 @@ PROFILE = ProviderProfile(
     base_url_env="LLAMA_CPP_BASE_URL",
     key_env=("LLAMA_API_KEY",),
     key_required=False,
-    options=ChatCompletionsOptions(alternate=True),
+    options=ChatCompletionsOptions(alternate=True, tool_names=""),
     limits=LOCAL_LIMITS,
     notes=(
         OptionNote(
             "user and assistant must alternate",
             "many chat templates refuse another order, as after a turn that failed",
             "anomalyco/opencode#19840",
+            ("alternate",),
         ),
         OptionNote(
             "a full context is an error of type `exceed_context_size_error`",
             "it is told apart from other bad requests: CONTEXT_WINDOW_EXCEEDED",
             "recorded: rig__llamacpp__400__exceed-context-size-error.json",
         ),
+        ANY_TOOL_NAME_NOTE,
     ),
 )

@@ -6,6 +6,7 @@ from __future__ import annotations
 from ...wire.dialects.chat_completions import ChatCompletionsOptions
 from ..clocks import LOCAL_LIMITS
 from ..facts import OptionNote
+from ..notes import ANY_TOOL_NAME_NOTE
 from ..profile import ProviderProfile
 
 PROFILE = ProviderProfile(
@@ -14,7 +15,9 @@ PROFILE = ProviderProfile(
     base_url_env="TRANSFORMERS_BASE_URL",
     key_env=("TRANSFORMERS_API_KEY",),
     key_required=False,
-    options=ChatCompletionsOptions(done_marker="optional", stream_options=False),
+    options=ChatCompletionsOptions(
+        done_marker="optional", stream_options=False, tool_names=""
+    ),
     limits=LOCAL_LIMITS,
     efforts={},
     notes=(
@@ -27,11 +30,13 @@ PROFILE = ProviderProfile(
             "`stream_options` is left out",
             "the server refuses the field; usage comes unasked with the finish word",
             "huggingface/transformers src/transformers/cli/serving/chat_completion.py",
+            ("stream_options",),
         ),
         OptionNote(
             "no reasoning effort is taken",
             "the server refuses `reasoning_effort`",
             "huggingface/transformers src/transformers/cli/serving/chat_completion.py",
         ),
+        ANY_TOOL_NAME_NOTE,
     ),
 )

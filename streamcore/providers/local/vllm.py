@@ -6,6 +6,7 @@ from __future__ import annotations
 from ...wire.dialects.chat_completions import ChatCompletionsOptions
 from ..clocks import LOCAL_LIMITS
 from ..facts import OptionNote
+from ..notes import ANY_TOOL_NAME_NOTE
 from ..profile import ProviderProfile
 
 PROFILE = ProviderProfile(
@@ -14,18 +15,21 @@ PROFILE = ProviderProfile(
     base_url_env="VLLM_BASE_URL",
     key_env=("VLLM_API_KEY",),
     key_required=False,
-    options=ChatCompletionsOptions(reasoning_field="reasoning", alternate=True),
+    options=ChatCompletionsOptions(reasoning_field="reasoning", alternate=True, tool_names=""),
     limits=LOCAL_LIMITS,
     notes=(
         OptionNote(
             "user and assistant must alternate",
             "many chat templates refuse another order, as after a turn that failed",
             "vllm-project/vllm#6862",
+            ("alternate",),
         ),
         OptionNote(
             "reasoning goes back as `reasoning`",
             "newer servers dropped `reasoning_content` for it",
             "vllm-project/vllm#27755, vllm-project/router#115",
+            ("reasoning_field",),
         ),
+        ANY_TOOL_NAME_NOTE,
     ),
 )

@@ -60,11 +60,16 @@ class WriteBody(Protocol):
     """Writes the body of one request; ``options`` are resolved."""
 
     def __call__(
-        self, request: LlmRequest, options: Any, effort_fields: Mapping[str, Any]
+        self,
+        request: LlmRequest,
+        options: Any,
+        effort_fields: Mapping[str, Any],
+        diagnostics: Dict[str, int],
     ) -> bytes:
         """Write it, or refuse the request with ``INVALID_REQUEST`` or ``UNSUPPORTED_CONTENT``.
 
-        ``effort_fields`` are the body fields that the reasoning effort becomes.
+        ``effort_fields`` are the body fields that the reasoning effort becomes. What of the
+        history had to be changed is counted in ``diagnostics``.
         """
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Dict, Mapping, Optional
 
 from ....values.limits import ResolvedLimits
 from ..dialect import Decoder, Dialect, JsonLoads
-from .options import RESERVED_FIELDS, ChatCompletionsOptions
+from .options import NAME, RESERVED_FIELDS, ChatCompletionsOptions
 
 if TYPE_CHECKING:  # who reads a recorded body has no request
     from ....values.calls import LlmRequest
@@ -29,14 +29,19 @@ def _make_decoder(
     return ChatCompletionsDecoder(options, limits, diagnostics, json_loads)
 
 
-def _write_body(request: LlmRequest, options: Any, effort_fields: Mapping[str, Any]) -> bytes:
+def _write_body(
+    request: LlmRequest,
+    options: Any,
+    effort_fields: Mapping[str, Any],
+    diagnostics: Dict[str, int],
+) -> bytes:
     from .request import write_body
 
-    return write_body(request, options, effort_fields)
+    return write_body(request, options, effort_fields, diagnostics)
 
 
 DIALECT = Dialect(
-    name="chat-completions",
+    name=NAME,
     options=ChatCompletionsOptions,
     end_marker="[DONE]",
     path="/chat/completions",
