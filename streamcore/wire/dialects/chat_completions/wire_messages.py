@@ -4,7 +4,7 @@
 In: the messages of a request and the provider's bends. Out: message dicts: tool
 results in call order directly after their calls, reasoning and opaque extras only
 where they may go. Refused: a bad history, images where there are none to be
-(design.md §6, §8.16).
+(DESIGN.md §6, §8.16).
 """
 
 from __future__ import annotations
