@@ -48,8 +48,9 @@ def words_of(source: str) -> Iterator[str]:
 
 
 def prose_of(page: str) -> str:
-    """Return a page without its blocks of code."""
-    return re.sub(r"^```.*?^```$", "", page, flags=re.MULTILINE | re.DOTALL)
+    """Return a page without its blocks of code and the tables that a script makes."""
+    page = re.sub(r"^```.*?^```$", "", page, flags=re.MULTILINE | re.DOTALL)
+    return re.sub(r"<!-- ([\w-]+):begin -->.*?<!-- \1:end -->", "", page, flags=re.DOTALL)
 
 
 MODULES: List[Text] = [
