@@ -54,7 +54,6 @@ class Case:
     limits: Limits = Limits()
     ways: Tuple[str, ...] = ALL
     holds: bool = False
-    asked: int = 1  # requests it may take at most, where nothing of a response was seen
     share: int = 2
 
 

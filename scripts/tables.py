@@ -54,14 +54,15 @@ WHEN: Dict[str, str] = {
     "CONTEXT_WINDOW_EXCEEDED": "The request does not fit the model's context window.",
     "SERVER": "HTTP 5xx, or an error inside the stream.",
     "TRANSPORT": "DNS, refused, TLS, proxy, reset, broken framing; the failure has the phase. "
-                 "A bad certificate, or a proxy that refuses, is not worth another try.",
+                 "A bad certificate, a proxy that refuses, or a closed client is not worth another "
+                 "try.",
     "TIMEOUT": "A clock fired; the failure has the clock, the message the setting to raise. Also "
                "HTTP 408. After the total clock no try is left.",
     "STREAM_CLOSED": "The body ended without a proven end.",
     "MALFORMED_RESPONSE": "Not a stream, bad UTF-8 or JSON, wrong shapes, or over a size limit.",
     "MALFORMED_TOOL_CALL": "A tool call that cannot be trusted.",
     "EMPTY_RESPONSE": "A good end, and nothing in the answer.",
-    "ABORTED": "You cancelled the call, or closed its stream or client.",
+    "ABORTED": "You cancelled the call, or closed its stream.",
     "CONTENT_FILTER": "The provider refuses the content, or its filter ended the answer.",
     "INSUFFICIENT_SYSTEM_RESOURCE": "A finish word of DeepSeek: it had no capacity.",
     "NO_ADAPTER": "No adapter is registered for the provider.",
@@ -142,7 +143,8 @@ def finishes() -> str:
 
 def words(head: str, meanings: Mapping[str, str]) -> str:
     """A closed list of words, and what each means."""
-    return table(f"{head} | meaning", [(f"`{word}`", cell(text)) for word, text in meanings.items()])
+    rows: List[Tuple[str, ...]] = [(f"`{word}`", cell(text)) for word, text in meanings.items()]
+    return table(f"{head} | meaning", rows)
 
 
 def limits() -> str:

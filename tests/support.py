@@ -22,7 +22,6 @@ from streamcore.values.chunks import (
     BlockStart, ReasoningDelta, StreamChunk, TextDelta, ToolCallDelta,
 )
 from streamcore.values.errors import Failure, LlmError, Partial
-from streamcore.values.grammar import ChunkGrammar
 from streamcore.values.limits import Limits, ResolvedLimits, resolve_limits
 from streamcore.values.messages import AssistantMessage
 from streamcore.wire.assembler import MessageAssembler
@@ -156,17 +155,15 @@ def run(
     diagnostics: Dict[str, int] = {}
     resolved = _DEFAULTS if limits is None else resolve_limits(limits)
     decoder = make_decoder(options, resolved, diagnostics)
-    grammar, assembler = ChunkGrammar(), MessageAssembler()
+    assembler = MessageAssembler()
     chunks: List[StreamChunk] = []
     try:
         for chunk in iter_chunks(pieces, CHAT, decoder, resolved):
-            grammar.push(chunk)
             assembler.push(chunk)
             chunks.append(chunk)
     except LlmError as error:
         assert not any(chunk.type == "finish" for chunk in chunks), "an error after the finish"
         return Outcome(merge(chunks), error, diagnostics, None)
-    grammar.finish()
     types = [chunk.block_type for chunk in chunks if isinstance(chunk, BlockStart)]
     assert max(types.count("text"), types.count("reasoning")) <= 1, "this dialect has one of each"
     return Outcome(merge(chunks), None, diagnostics, assembler.message)

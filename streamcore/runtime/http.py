@@ -136,6 +136,11 @@ class HttpAdapter:
         return self._settings.profile
 
     @property
+    def dialect(self) -> str:
+        """The name of the wire dialect that the provider is asked in."""
+        return self._settings.profile.dialect
+
+    @property
     def retry(self) -> Optional[RetryPolicy]:
         """The profile's retry policy, for calls that come with none."""
         return self._settings.profile.retry

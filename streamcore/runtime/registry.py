@@ -154,7 +154,8 @@ class LlmRuntime:
         context = context or CallContext(cancel)
         wraps = [wrap for (wrap,) in middleware]
         retry = retry or getattr(adapter, "retry", None) or NO_RETRY
-        answer = MessageAssembler(config.provider)
+        dialect = getattr(adapter, "dialect", None)
+        answer = MessageAssembler(config.provider, dialect, config.model)
         return PreparedCall(
             config, filled, model, context, retry, adapter, wraps, recorder, answer
         )

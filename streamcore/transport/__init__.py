@@ -99,9 +99,9 @@ class Transport:
                 never sent again.
         Raises:
             ModuleNotFoundError: where requests is not installed.
-            LlmError: ``ABORTED`` (after ``close`` too), ``TIMEOUT`` (``clock`` says which),
-                ``TRANSPORT`` (``phase`` says where), ``INVALID_REQUEST`` (a URL, header or
-                certificate file that cannot be used). ``details["request_sent"]`` of a TIMEOUT
+            LlmError: ``ABORTED``, ``TIMEOUT`` (``clock`` says which), ``TRANSPORT`` (``phase``
+                says where; not retryable after ``close``), ``INVALID_REQUEST`` (a URL, header
+                or certificate file that cannot be used). ``details["request_sent"]`` of a TIMEOUT
                 or TRANSPORT says whether the whole request was written: the provider may then
                 be at work on it. It is absent where the request went through an adapter of
                 the caller's.
@@ -119,7 +119,7 @@ class Transport:
 
         Raises:
             ModuleNotFoundError: where requests is not installed.
-            LlmError: ``ABORTED`` after ``close``.
+            LlmError: ``TRANSPORT``, not retryable, after ``close``.
         """
         self._ready_sender()
 

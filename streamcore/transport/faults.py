@@ -131,7 +131,8 @@ def aborted(watch: Scene) -> LlmError:
 
 def transport_closed() -> LlmError:
     """Return the error of a call that came when its transport was closed, or just before."""
-    return LlmError("the client is closed: no request was sent", "ABORTED", phase="prepare")
+    text = "the client is closed: no request was sent"
+    return LlmError(text, "TRANSPORT", False, phase="prepare")
 
 
 def timed_out(watch: Scene, clock: str, value: Optional[float]) -> LlmError:

@@ -849,14 +849,14 @@ def test_client_shows_and_pickles_no_key(serve: Any, connect: Any) -> None:
 
 
 def test_closed_client_refuses_calls(serve: Any) -> None:
-    """A call after close() is told so before anything is sent."""
+    """A call after close() says so, and is not worth another try."""
     server = serve(HELLO)
     client = Client("m", base_url=server.base_url)
     with client:
         client.complete("hi")
     with pytest.raises(LlmError, match="closed") as refused:
-        client.stream("hi")
-    assert refused.value.code == "ABORTED"
+        client.complete("hi")
+    assert (refused.value.code, refused.value.retryable) == ("TRANSPORT", False)
     client.close()
 
 

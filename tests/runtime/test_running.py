@@ -141,7 +141,7 @@ def test_held_call_is_tried_again_after_chunks() -> None:
 
 def test_held_call_that_fails_for_good_gives_what_had_come() -> None:
     """After the last attempt its chunks come, then the failure."""
-    adapter = Scripted([TextDelta(0, "never seen"), BUSY], [*GOOD[:2], BUSY])
+    adapter = Scripted([BlockStart(0, "text"), TextDelta(0, "never seen"), BUSY], [*GOOD[:2], BUSY])
     chunks = run(adapter, replace(QUICK, max_retries=1), whole=True)
     assert chunks == [*GOOD[:2], Finish(FinishReason("error", BUSY.failure))]
 
@@ -279,6 +279,20 @@ def test_wait_that_the_total_clock_does_not_allow_is_not_begun() -> None:
     began = time.monotonic()
     assert failure_of(run(adapter, context=context)).code == "RATE_LIMIT"
     assert time.monotonic() - began < 3.0 and len(adapter.times) == 1
+
+
+@pytest.mark.parametrize("delay", [0.1, 0.3, 0.7, 1.0 / 3.0, 29.999999999])
+def test_wait_ends_with_a_clock_that_moves_by_what_was_slept(delay: float) -> None:
+    """A float's remainder leaves nothing to wait for."""
+    now = [1000.0]
+
+    def sleep(seconds: float) -> None:
+        now[0] += seconds
+
+    context = CallContext(clock=lambda: now[0], sleep=sleep)
+    adapter = Scripted([limited(delay)], GOOD)
+    assert run(adapter, context=context) == GOOD
+    assert now[0] - 1000.0 == pytest.approx(delay)
 
 
 def test_each_attempt_is_a_new_prepared_call() -> None:

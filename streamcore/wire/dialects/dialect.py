@@ -8,15 +8,19 @@ profiles, the session and the command line ask this value.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Callable, Dict, List, Mapping, Optional, Protocol, Tuple, Type
+from typing import (
+    TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Protocol, Tuple, Type,
+)
 
-from ...values.calls import LlmRequest
 from ...values.chunks import StreamChunk
 from ...values.errors import Partial
 from ...values.frozen import FrozenDict
 from ...values.limits import ResolvedLimits
 from ..sse import SseEnd, SseEvent
 from .options import DialectOptions
+
+if TYPE_CHECKING:  # who reads a recorded body has no request
+    from ...values.calls import LlmRequest
 
 JsonLoads = Callable[[str], Any]
 

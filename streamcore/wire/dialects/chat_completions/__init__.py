@@ -6,12 +6,14 @@ Each half is loaded when it is used: reading a recorded answer needs no writer.
 
 from __future__ import annotations
 
-from typing import Any, Dict, Mapping, Optional
+from typing import TYPE_CHECKING, Any, Dict, Mapping, Optional
 
-from ....values.calls import LlmRequest
 from ....values.limits import ResolvedLimits
 from ..dialect import Decoder, Dialect, JsonLoads
 from .options import RESERVED_FIELDS, ChatCompletionsOptions
+
+if TYPE_CHECKING:  # who reads a recorded body has no request
+    from ....values.calls import LlmRequest
 
 __all__ = ["DIALECT", "ChatCompletionsOptions"]
 
