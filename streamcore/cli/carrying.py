@@ -142,9 +142,9 @@ def _names(value: Any) -> Tuple[str, ...]:
 def _paths(rooms: Sequence[str], providers: Sequence[str]) -> Iterator[Path]:
     yield from (SOURCE / name for name in _TOP)
     for room in (*REQUIRED, *rooms):
-        folder = SOURCE / room
+        top = SOURCE / room
         for kind in _KINDS:
-            yield from folder.glob(kind) if room == "providers" else folder.rglob(kind)
+            yield from top.glob(kind) if room == "providers" else top.rglob(kind)
     for folder in {module.partition(".")[0] for module in MODULES.values()}:
         yield SOURCE / "providers" / folder / "__init__.py"
     for name in providers:
