@@ -172,8 +172,7 @@ class ProviderProfile:
         Args:
             model: as ``model()`` returned it: its window and images count over ``options``.
         """
-        facts: Any = {"context_window": model.context_window, "images": model.images}
-        return replace(self.options, **facts).resolved()
+        return self.options.resolved(context_window=model.context_window, images=model.images)
 
     def locked_to(self, *efforts: str) -> ProviderProfile:
         """Return a profile that publishes only these reasoning efforts and refuses others.

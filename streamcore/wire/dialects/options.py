@@ -9,7 +9,7 @@ a value that no field can have (``ValueError``, ``TypeError``).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Dict, Mapping, Optional, TypeVar
 
 from ...values.frozen import FrozenDict
@@ -63,8 +63,7 @@ class DialectOptions:
 
     def given(self) -> Dict[str, Any]:
         """Return the fields that are given, by name."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {name: value for name, value in values.items() if value is not NOT_GIVEN}
+        return {name: value for name, value in vars(self).items() if value is not NOT_GIVEN}
 
     def over(self: Options, lower: DialectOptions) -> Options:
         """Return these options, with the fields not given here taken from ``lower``.
@@ -78,6 +77,6 @@ class DialectOptions:
         made: Any = replace(wider, **{**lower.given(), **self.given()})
         return made  # type: ignore[no-any-return]
 
-    def resolved(self: Options) -> Options:
-        """Return the options with every field given."""
-        return replace(self, **{**self.DEFAULTS, **self.given()})
+    def resolved(self: Options, **facts: Any) -> Options:
+        """Return the options with every field given, ``facts`` over what these give."""
+        return type(self)(**{**self.DEFAULTS, **self.given(), **facts})
