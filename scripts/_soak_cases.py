@@ -2,7 +2,7 @@
 """What scripts/soak.py asks for: good answers of every framing, and every fault.
 
 In: chance, for how good answers are written and cut. Out: ``Case`` values by name: an answer
-of the loopback provider, and what has to become of it (design.md §6). ``{last_user}`` in a
+of the loopback provider, and what has to become of it (DESIGN.md §6). ``{last_user}`` in a
 text stands for the words of the call itself.
 """
 

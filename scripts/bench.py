@@ -16,7 +16,7 @@ row marked: the bare loop finds nothing in a stream with CRLF, for one.
     --calls      small keep-alive calls a second, and connections used
     --single     events that come one by one, 5 ms apart: delay and CPU
     --paced      1 and 100 streams at once, events 5 to 50 ms apart: CPU
-    --markdown   the README's table: the main scenarios only; --readme writes it there
+    --markdown   the client's README table: the main scenarios only; --readme writes it there
 
 Without one of these the main table is made. --peers adds other libraries. What is needed is
 installed in .venv/bench, with --peers the `bench` extra of setup.cfg in .venv/bench-peers;
@@ -56,7 +56,7 @@ from _bench_server import (  # noqa: E402
     ANSWERS, KINDS_OF_ANSWER, MAIN, SCENARIOS, Server, digest, expected,
 )
 
-README = ROOT / "README.md"
+README = ROOT / "streamcore" / "client" / "README.md"
 BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
 OURS, SDK = "Client.stream", "openai SDK"
 FLAGS = {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1", "NO_PROXY": "127.0.0.1"}
@@ -553,7 +553,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("-k", default="", metavar="WORD", help="only scenarios with this word")
     parser.add_argument("--here", action="store_true", help="in this Python; make nothing")
     parser.add_argument("--markdown", action="store_true", help="print the README's table")
-    parser.add_argument("--readme", action="store_true", help="write it into README.md")
+    parser.add_argument("--readme", action="store_true", help="write it into that README")
     for flag in ("import", "linear", "session", "calls", "single", "paced", "stages"):
         parser.add_argument(f"--{flag}", action="store_true", dest=f"do_{flag}")
     return parser

@@ -6,8 +6,8 @@ seen, in each phase, in a retry's wait and through a proxy too; how far from its
 fires; how long after it was sent a frame is handed on, in each framing, by the transport and by
 ``iter_content`` of requests, of which nothing is promised. Each line is p50, p99 and the most in
 ms: of N tries (20), for frames of ten in each of N/4 tries. One call before them is not measured.
-The promises: cancel and clocks within 250 ms (design.md §7), a frame
-within 50 ms (faults.md T1). Exit code 1 when a median breaks its promise.
+The promises: cancel and clocks within 250 ms (DESIGN.md §7), a frame
+within 50 ms (FAULTS.md T1). Exit code 1 when a median breaks its promise.
 """
 
 from __future__ import annotations

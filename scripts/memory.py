@@ -5,7 +5,7 @@ A server sends the largest body, JSON document, events, tool arguments and error
 default limits let pass, most of them without an end; each plain and gzipped, where some kilobytes
 stand for all of it. For each, in a process of its own: how the call ends, how many MiB its memory
 grew by at most, and how long after its event was set a cancel was seen, the median and the most of
-N tries (5) spread over the call. The promises: a median within 250 ms (design.md §7), memory as in
+N tries (5) spread over the call. The promises: a median within 250 ms (DESIGN.md §7), memory as in
 ``CASES``. Exit code 1 where one is broken.
 """
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What the stream tests share: bytes for the wire, and one way to run them.
 
-``D``, ``F``, ``J`` and ``DONE`` write events as ../shared/faults.md does. ``run`` sends
+``D``, ``F``, ``J`` and ``DONE`` write events as FAULTS.md does. ``run`` sends
 bytes through the whole pipeline, checks the chunk grammar on the way, and returns an
 ``Outcome``: the chunks with adjacent deltas of one block merged, and the error if any.
 Nothing in here reads a clock, the network or the environment.

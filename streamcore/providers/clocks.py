@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The clocks that profiles share (design.md §7)."""
+"""The clocks that profiles share (DESIGN.md §7)."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class ProviderProfile:
         notes: why an option is set, or an answer read as it is, one line each.
         quirks: the old name of ``notes``; refused.
     Raises:
-        TypeError, ValueError: for values that cannot be; the rule is design.md §7 and §8.
+        TypeError, ValueError: for values that cannot be; the rule is DESIGN.md §7 and §8.
     """
 
     name: str

@@ -3,7 +3,7 @@
 
 In: URL, headers, body bytes, limits, a cancel event. Out: an ``Answer`` whose
 ``pieces`` come as they arrive. Every wait in it can be stopped and is bounded
-by the clocks of design.md §7; every failure of the network is an LlmError.
+by the clocks of DESIGN.md §7; every failure of the network is an LlmError.
 requests is imported at the first ``open``, not before. Redirects are not
 followed, cookies not kept, ``~/.netrc`` not asked. A request that was written whole is
 sent once.

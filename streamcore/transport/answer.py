@@ -4,7 +4,7 @@
 In: what ``Transport.open`` got. Out: ``pieces`` for a good answer, then
 ``finish`` when its end is proven; ``read_error_body`` for a bad one;
 ``close`` to stop, from any thread. Whatever way it ends, the connection is
-either given back whole or closed: design.md §7.
+either given back whole or closed: DESIGN.md §7.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 In: the limits of a call, its cancel event and its budget of waiting; then,
 from the connection, where the call is (``enter``) and what arrived.
 Out: ``check`` gives how long the wait under way may still last, or raises
-ABORTED or TIMEOUT. No sockets here: who waits asks in slices (design.md §7).
+ABORTED or TIMEOUT. No sockets here: who waits asks in slices (DESIGN.md §7).
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ _LEAST = {"max_output_bytes": MIN_OUTPUT_BYTES, "max_repeats": 2}
 
 @dataclass(frozen=True)
 class AgentLimits:
-    """The caps of one run of an agent (design.md §7); whole numbers of 1 or more.
+    """The caps of one run of an agent (DESIGN.md §7); whole numbers of 1 or more.
 
     Args:
         max_calls_per_step: tool calls in one answer.

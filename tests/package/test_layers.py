@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Who may import whom: the picture of design.md §3 as data, and the check that it holds.
+"""Who may import whom: the picture of DESIGN.md §3 as data, and the check that it holds.
 
 In: the package's sources, read as text. A room imports only from lower rows; the modules of one
 room may see each other, without cycles. A room that each copy needs imports none that a copy may

@@ -15,7 +15,7 @@ import re
 import shutil
 from dataclasses import FrozenInstanceError, replace
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any, Callable, Dict, FrozenSet, List, Mapping, Tuple
 
 import pytest
@@ -1043,46 +1043,6 @@ def test_recorded_source_is_read_with_the_profile(
             assert outcome.code in row["error"]
         else:
             assert (outcome.message.text or "") == (row["message"]["content"] or "")
-
-
-@pytest.fixture(scope="module")
-def table() -> ModuleType:
-    """The script that writes the README's table."""
-    return load("providers_table")
-
-
-def test_readme_has_the_table_of_the_profiles(table: ModuleType) -> None:
-    """The README and the profiles say the same."""
-    readme = table.README.read_text(encoding="utf-8") if table.README.exists() else ""
-    if table.BEGIN not in readme:
-        pytest.skip("the README has no place for the table yet")
-    assert table.replaced(readme) == readme, "run scripts/providers_table.py"
-
-
-def test_table_has_a_row_for_each_profile_and_note(table: ModuleType) -> None:
-    """Nothing is left out, and no cell breaks a row."""
-    lines = table.render().splitlines()
-    rows = [line for line in lines if line.startswith("| `")]
-    assert len(rows) == len(PROFILES) + sum(len(p.notes) for p in list_profiles())
-    for line in lines:
-        if line:
-            assert line.replace("\\|", "").count("|") in (5, 7)
-
-
-def test_table_check_tells_a_readme_that_differs(
-    table: ModuleType, tmp_path: Path, capsys: "pytest.CaptureFixture[str]"
-) -> None:
-    """--check writes nothing and exits 1; without it the table is put in its place."""
-    readme = tmp_path / "README.md"
-    assert table.main(["--check"], readme) == 1  # there is none
-    readme.write_text(f"a\n{table.BEGIN}\nold\n{table.END}\nb\n", encoding="utf-8")
-    assert table.main(["--check"], readme) == 1
-    assert "old" in readme.read_text(encoding="utf-8")
-    assert "differs" in capsys.readouterr().err
-    assert table.main([], readme) == 0 and table.main(["--check"], readme) == 0
-    text = readme.read_text(encoding="utf-8")
-    assert text.startswith("a\n") and text.endswith("b\n") and "`deepseek`" in text
-    assert table.main(["--help"], readme) == 0 and table.main(["--odd"], readme) == 2
 
 
 def test_page_has_the_table_of_what_each_provider_takes() -> None:

@@ -155,6 +155,30 @@ def test_usage_alone_rules_no_retry_out() -> None:
     assert chunks[0] == UsageChunk(TokenUsage(input_tokens=7)) and len(chunks) == 2
 
 
+def test_usage_of_failed_attempts_is_added_up() -> None:
+    """What attempts that were tried again told of their usage is there to count."""
+    cut = LlmError("cut", "STREAM_CLOSED", partial=Partial(usage=TokenUsage(input_tokens=7)))
+    call = start(Scripted([cut], [cut], GOOD))
+    assert list(call.chunks()) == GOOD
+    assert call.failed_usage == TokenUsage(input_tokens=14)
+
+
+def test_wait_ends_by_a_clock_that_is_exact() -> None:
+    """A clock that moves by what was slept, and by nothing more, ends each wait."""
+    now = [1.7]
+
+    def sleep(seconds: float) -> None:
+        assert len(slept) < 100
+        slept.append(seconds)
+        now[0] += seconds
+
+    for asked in (0.2, 0.6, 1.1, 1.9, 2.4):
+        slept: List[float] = []
+        context = CallContext(clock=lambda: now[0], sleep=sleep)
+        assert run(Scripted([limited(asked)], GOOD), context=context) == GOOD
+        assert sum(slept) == pytest.approx(asked)
+
+
 @pytest.mark.parametrize("asked", [0.03, 0.12])
 def test_retry_after_is_waited_out_exactly(asked: float) -> None:
     """Not shortened by the policy's own backoff, not jittered."""

@@ -2,7 +2,7 @@
 """Connections as a user of ``Client`` meets them: kept, healed, dropped, never mixed up.
 
 Plain and over TLS, from one thread and from fifty, over a fork; what a caller sees, what the
-server saw, and what is left afterwards. Rows T18, S17, S18 and C11 of the fault list.
+server saw, and what is left afterwards. Rows T18, S17, S18 and C11 of FAULTS.md.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """One POST on real sockets: what is sent, how the body arrives, what each fault becomes.
 
-Rows T1–T28 of the fault list as far as bytes and sockets go. Each case runs plain and, where
+Rows T1–T28 of FAULTS.md as far as bytes and sockets go. Each case runs plain and, where
 TLS could differ, over TLS too.
 """
 

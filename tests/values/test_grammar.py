@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The grammar checker: it passes what design.md §5 allows and names each rule that is broken."""
+"""The grammar checker: it passes what DESIGN.md §5 allows and names each rule that is broken."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def refused(body: bytes) -> LlmError:
 def test_recorded_stream_of_another_dialect_is_named(folder: str) -> None:
     """It is refused once, with the dialect's name: no retry could help."""
     if not streams(folder):
-        pytest.skip("no ../shared beside this checkout")
+        pytest.skip("no recorded answers beside this checkout")
     for path in streams(folder):
         error = refused(path.read_bytes())
         assert (error.code, error.retryable) == ("MALFORMED_RESPONSE", False), path.name

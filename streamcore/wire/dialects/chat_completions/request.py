@@ -5,7 +5,7 @@ In: a neutral ``LlmRequest`` (its config, messages, system, tools) and the
 provider's ``ChatCompletionsOptions``. Out: the body as plain JSON values, and its bytes.
 Refused before any I/O: what cannot be sent is ``INVALID_REQUEST``, what the
 provider cannot carry is ``UNSUPPORTED_CONTENT``; a history with a call that has
-not exactly one result is never sent. Rules: design.md §6 and §8.16.
+not exactly one result is never sent. Rules: DESIGN.md §6 and §8.16.
 """
 
 from __future__ import annotations
