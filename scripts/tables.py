@@ -191,13 +191,16 @@ def providers() -> str:
 
 
 def notes() -> str:
-    """The options that providers set, each with its reason and source."""
-    def row(name: str, note: OptionNote) -> Tuple[str, ...]:
-        return (f"`{name}`", cell(note.text), cell(note.reason), cell(note.source))
-
-    return table("provider | option | why | source", [
-        row(one.name, note) for one in list_profiles() for note in one.notes
+    """What each provider does otherwise: the option that fits to it, its reason and source."""
+    return table("provider | option | what it does | why | source", [
+        (f"`{one.name}`", _set(one, note), cell(note.text), cell(note.reason), cell(note.source))
+        for one in list_profiles() for note in one.notes
     ])
+
+
+def _set(profile: ProviderProfile, note: OptionNote) -> str:
+    values: Any = profile.options.resolved()
+    return "<br>".join(cell(f"`{name}={getattr(values, name)!r}`") for name in note.options)
 
 
 def _address(profile: ProviderProfile) -> str:

@@ -3,7 +3,7 @@
 
 In: a neutral ``LlmRequest``, what the provider takes, the fields a dialect keeps to itself.
 Refused with ``INVALID_REQUEST``: values no provider could take, a tool whose name this one
-does not take, a tool choice that names no tool on offer (design.md §6).
+does not take, a tool choice that names no tool on offer (DESIGN.md §6).
 """
 
 from __future__ import annotations

@@ -42,7 +42,6 @@ from streamcore.values.messages import (
 )
 from streamcore.wire.failures import failure_from_answer
 from fresh_support import fresh
-from scripts_support import load
 from support import DONE, D, F, J, call, run, build_body
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -1043,16 +1042,6 @@ def test_recorded_source_is_read_with_the_profile(
             assert outcome.code in row["error"]
         else:
             assert (outcome.message.text or "") == (row["message"]["content"] or "")
-
-
-def test_page_has_the_table_of_what_each_provider_takes() -> None:
-    """The page of the providers has a row for each note that explains an option."""
-    script = load("takes_table")
-    page = script.PAGE.read_text(encoding="utf-8")
-    assert script.TABLE.replaced(page) == page, "run scripts/takes_table.py"
-    rows = [line for line in script.render().splitlines() if line.startswith("| `")]
-    assert len(rows) == sum(bool(n.options) for p in list_profiles() for n in p.notes)
-    assert all(row.replace("\\|", "").count("|") == 6 for row in rows)
 
 
 def test_profile_is_loaded_when_it_is_asked_for() -> None:

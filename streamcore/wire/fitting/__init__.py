@@ -7,8 +7,8 @@ in the order of the calls and directly after them. The history itself stays as i
 differs in the copy is counted. What is made of a message depends on what precedes it alone,
 so a history that grows at its end keeps the bytes before. (Under ``alternate`` the last
 message may grow; where there is one system message, a later one moves to the front.)
-Refused: a history that no provider takes, and images that this one does not (design.md §6,
-dialects.md §2.4 and §2.5).
+Refused: a history that no provider takes, and images that this one does not (DESIGN.md §6
+and §11).
 """
 
 from __future__ import annotations
