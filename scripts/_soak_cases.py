@@ -2,7 +2,7 @@
 """What scripts/soak.py asks for: good answers of every framing, and every fault.
 
 In: chance, for how good answers are written and cut. Out: ``Case`` values by name: an answer
-of the loopback provider, and what has to become of it (design.md §6). ``{last_user}`` in a
+of the loopback provider, and what has to become of it (DESIGN.md §6). ``{last_user}`` in a
 text stands for the words of the call itself.
 """
 
@@ -54,7 +54,6 @@ class Case:
     limits: Limits = Limits()
     ways: Tuple[str, ...] = ALL
     holds: bool = False
-    asked: int = 1  # requests it may take at most, where nothing of a response was seen
     share: int = 2
 
 

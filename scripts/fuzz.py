@@ -8,7 +8,7 @@
 
 Any bytes must give chunks or LlmError and nothing else; whole, byte by byte and in random
 pieces alike, code and message included; the chunks must keep the grammar, survive a trip
-through JSON, and hold no half characters. Recorded streams are used where ../shared is there.
+through JSON, and hold no half characters. Recorded streams are tried where there are any.
 Exit code 1 and the seed of the body where one does not hold.
 """
 

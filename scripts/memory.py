@@ -5,7 +5,7 @@ A server sends the largest body, JSON document, events, tool arguments and error
 default limits let pass, most of them without an end; each plain and gzipped, where some kilobytes
 stand for all of it. For each, in a process of its own: how the call ends, how many MiB its memory
 grew by at most, and how long after its event was set a cancel was seen, the median and the most of
-N tries (5) spread over the call. The promises: a median within 250 ms (design.md §7), memory as in
+N tries (5) spread over the call. The promises: a median within 250 ms (DESIGN.md §7), memory as in
 ``CASES``. Exit code 1 where one is broken.
 """
 
@@ -74,9 +74,9 @@ class Case(NamedTuple):
 CASES = {
     "body": Case(200, lambda: repeated(b"", event({"content": "x" * 4000})), 450),
     "document": Case(200, lambda: iter([document(8 * MIB, b',"%s"' % (b"x" * 5000))]), 100),
-    # the worst there is: Python's own reader makes a list of 56 bytes and more of each two or
-    # three, and nothing can interrupt it
-    "document of lists": Case(200, lambda: iter([document(8 * MIB, b",[]")]), 400, 5000.0),
+    # the worst that is read: Python's own reader makes a list of 56 bytes and more of each two
+    # or three bytes, and nothing can interrupt it
+    "document of lists": Case(200, lambda: iter([document(1_100_000, b",[]")]), 100),
     "events": Case(200, lambda: repeated(b"", b"data: " + document(250_000, b",[]") + b"\n\n"), 50),
     "arguments": Case(200, lambda: repeated(
         fragment("[", name="f"), fragment("[],")), 100),

@@ -13,10 +13,12 @@ from streamcore.loopback import LoopbackServer
 from streamcore.session import Session
 from streamcore.values.limits import Limits
 from streamcore.values.messages import Message
+from streamcore.values.retry import RetryPolicy
 from strict_server import StrictServer, faults
 
 Answer = Dict[str, Any]
 LIMITS = Limits(idle_timeout=10.0, total_timeout=20.0)
+ONCE = RetryPolicy(max_retries=0)
 USAGE = {"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12}
 
 
@@ -54,7 +56,7 @@ class Scene:
 @contextmanager
 def scene(answers: List[Answer], tools: Any = (), **options: Any) -> Iterator[Scene]:
     """Start a strict server with these answers, and make an agent that talks to it."""
-    retry = options.pop("retry", None)
+    retry = options.pop("retry", ONCE)
     with StrictServer(answers) as server:
         with Client("m", base_url=server.base_url, limits=LIMITS, retry=retry) as client:
             yield Scene(Agent(client, tools, **options), server, client)
@@ -64,7 +66,7 @@ def scene(answers: List[Answer], tools: Any = (), **options: Any) -> Iterator[Sc
 def loopback(answers: Any, tools: Any = (), **options: Any) -> Iterator[Tuple[Agent, Any]]:
     """Start the loopback provider with these answers, and make an agent that talks to it."""
     with LoopbackServer(answers) as server:
-        with Client("m", base_url=server.base_url, limits=LIMITS) as client:
+        with Client("m", base_url=server.base_url, limits=LIMITS, retry=ONCE) as client:
             yield Agent(client, tools, **options), server
 
 

@@ -77,5 +77,5 @@ def shared_dir() -> Path:
     """The folder of captures and fault rows beside the checkout; skips where it is absent."""
     folder = ROOT.parent / "shared"
     if not folder.is_dir():
-        pytest.skip("no ../shared beside this checkout")
+        pytest.skip("no recorded answers beside this checkout")
     return folder

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What the stream tests share: bytes for the wire, and one way to run them.
 
-``D``, ``F``, ``J`` and ``DONE`` write events as ../shared/faults.md does. ``run`` sends
+``D``, ``F``, ``J`` and ``DONE`` write events as FAULTS.md does. ``run`` sends
 bytes through the whole pipeline, checks the chunk grammar on the way, and returns an
 ``Outcome``: the chunks with adjacent deltas of one block merged, and the error if any.
 Nothing in here reads a clock, the network or the environment.
@@ -22,7 +22,6 @@ from streamcore.values.chunks import (
     BlockStart, ReasoningDelta, StreamChunk, TextDelta, ToolCallDelta,
 )
 from streamcore.values.errors import Failure, LlmError, Partial
-from streamcore.values.grammar import ChunkGrammar
 from streamcore.values.limits import Limits, ResolvedLimits, resolve_limits
 from streamcore.values.messages import AssistantMessage
 from streamcore.wire.assembler import MessageAssembler
@@ -63,12 +62,14 @@ def build_body(
     request: LlmRequest,
     options: Any = ChatCompletionsOptions(),
     fields: Optional[Mapping[str, Any]] = None,
+    diagnostics: Optional[Dict[str, int]] = None,
 ) -> Dict[str, Any]:
     """Return the body of a request in chat completions, refused where it cannot be sent."""
     effort = request.config.reasoning_effort
     if fields is None:
         fields = {} if effort is None else CHAT.effort_fields(effort)
-    body = request_body(request, options.resolved(), fields)
+    counters = {} if diagnostics is None else diagnostics
+    body = request_body(request, options.resolved(), fields, counters)
     encode_body(body)
     return body
 
@@ -156,17 +157,15 @@ def run(
     diagnostics: Dict[str, int] = {}
     resolved = _DEFAULTS if limits is None else resolve_limits(limits)
     decoder = make_decoder(options, resolved, diagnostics)
-    grammar, assembler = ChunkGrammar(), MessageAssembler()
+    assembler = MessageAssembler()
     chunks: List[StreamChunk] = []
     try:
         for chunk in iter_chunks(pieces, CHAT, decoder, resolved):
-            grammar.push(chunk)
             assembler.push(chunk)
             chunks.append(chunk)
     except LlmError as error:
         assert not any(chunk.type == "finish" for chunk in chunks), "an error after the finish"
         return Outcome(merge(chunks), error, diagnostics, None)
-    grammar.finish()
     types = [chunk.block_type for chunk in chunks if isinstance(chunk, BlockStart)]
     assert max(types.count("text"), types.count("reasoning")) <= 1, "this dialect has one of each"
     return Outcome(merge(chunks), None, diagnostics, assembler.message)

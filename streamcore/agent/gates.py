@@ -13,9 +13,9 @@ import json
 from dataclasses import replace
 from typing import Dict, Optional, Sequence, Set, Tuple
 
-from ..values.agent_limits import AgentLimits
+from ..values.agent_limits import MAX_PAUSES, PAUSED_TOO_OFTEN, AgentLimits
 from ..values.errors import Failure
-from ..values.messages import ToolCall
+from ..values.messages import AssistantMessage, OpaqueBlock, ToolCall
 from .result import Stop, ToolOutcome
 
 LIMIT_CODE = "AGENT_LIMIT"
@@ -36,12 +36,14 @@ class Gates:
         self._limits = limits
         self._report = report
         self._calls = 0
+        self._pauses = 0  # paused answers in a row
         self._failures: Set[Tuple[str, str]] = set()  # calls, and the errors they had
         self._times: Dict[Tuple[str, str], int] = {}  # calls with their results; see _count
 
     def check_calls(self, calls: Sequence[ToolCall], step: int) -> Optional[Stop]:
         """Judge the calls of one answer, all together; ``step`` is the answer's number."""
         limits = self._limits
+        self._pauses = 0
         asked, total = len(calls), self._calls + len(calls)
         self._calls = total
         if asked > limits.max_calls_per_step:
@@ -58,6 +60,18 @@ class Gates:
             return _passed(
                 "max-steps", f"answer {step} asks for tools, and another would have to follow",
                 "max_steps", limits.max_steps,
+            )
+        return None
+
+    def check_pause(self, step: int) -> Optional[Stop]:
+        """Judge a paused answer; ``step`` is its number."""
+        self._pauses += 1
+        if self._pauses > MAX_PAUSES:
+            return Stop("max-pauses", PAUSED_TOO_OFTEN)
+        if step >= self._limits.max_steps:
+            return _passed(
+                "max-steps", f"answer {step} is paused, and another would have to follow",
+                "max_steps", self._limits.max_steps,
             )
         return None
 
@@ -123,6 +137,13 @@ class Gates:
         else:
             self._times[pair] += 1
         return self._times[pair]
+
+
+def awaited(message: AssistantMessage) -> Stop:
+    """Return the stop of an answer that waits for what only the client can do."""
+    kinds = [str(block.kind) for block in message.content if isinstance(block, OpaqueBlock)]
+    text = f"the answer waits for what an agent cannot do: {', '.join(kinds)}"
+    return Stop("error", Failure("UNSUPPORTED_CONTENT", text))
 
 
 def call_key(call: ToolCall) -> str:

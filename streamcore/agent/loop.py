@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import closing
+from dataclasses import fields, replace
 from functools import partial
 from typing import Any, Callable, Generator, Iterable, Mapping, Optional, Sequence, Tuple, Union
 
@@ -24,13 +25,17 @@ from ..values.chunks import StreamChunk
 from ..values.given import read_tools
 from ..values.limits import Limits
 from ..values.messages import Message, TextBlock, ToolCall
+from ..values.retry import RetryPolicy
 from .dispatch import Dispatcher
+from .model import Model, Start
 from .result import AgentEvent, AgentResult
 from .tools import ToolRegistry
 from .trimming import Trim, check_trim
-from .turn import Model, Start, Turn
+from .turn import Turn
 
 Prompt = Union[str, Message, Mapping[str, Any], None]
+
+_ASKED = frozenset(field.name for field in fields(CallConfig)) - {"model", "provider"}
 
 
 class Agent:
@@ -38,7 +43,7 @@ class Agent:
 
     Args:
         client_or_runtime: a ``Client``, whose retry policy and limits hold for every
-            step, or an ``LlmRuntime``, which needs ``config`` and makes one attempt a step.
+            step, or an ``LlmRuntime``, which needs ``config``.
         tools: ``Tool`` values, functions that ``tool`` makes tools of, or a registry.
         system: the system prompt of every request.
         config: how the model is asked; by default the client's model, nothing else set.
@@ -59,6 +64,13 @@ class Agent:
             ``tool-outputs`` puts a mark in the place of tool outputs, the oldest first. The
             log keeps the whole conversation. None stops there.
         call_limits: clocks and sizes of each call of the model, over the client's.
+        headers: of each call of the model, over the client's.
+        retry: when a failed call of the model is tried again; by default as the client or
+            its provider's profile says, or else as ``RetryPolicy()`` says. Its tries also
+            serve a step whose answer has a call that does not parse: no call of that answer
+            runs, and an event ``void`` tells that the step's chunks so far count no more.
+        The other arguments are those of ``CallConfig``, over ``config``: ``temperature``,
+            ``max_tokens``, ``reasoning_effort`` and so on.
     Raises:
         TypeError, ValueError: for what cannot be.
     """
@@ -80,17 +92,24 @@ class Agent:
         on_tool_error: str = "stop",
         trim: Union[Trim, str, None] = None,
         call_limits: Optional[Limits] = None,
+        headers: Optional[Mapping[str, str]] = None,
+        retry: Optional[RetryPolicy] = None,
+        **asked: Any,
     ) -> None:
         if not isinstance(limits, AgentLimits):
             raise TypeError(f"limits are AgentLimits, not {type(limits).__name__}")
         if on_tool_error not in ("stop", "report"):
             raise ValueError(f"on_tool_error is 'stop' or 'report', not {on_tool_error!r}")
+        if not isinstance(retry, (RetryPolicy, type(None))):
+            raise TypeError(f"retry is a RetryPolicy, not {type(retry).__name__}")
         check_trim(trim)
         self.session = Session() if session is None else session
         self.tools = tools if isinstance(tools, ToolRegistry) else ToolRegistry(tools)
         self.limits = limits
         self._start, self.config = _model_of(client_or_runtime, config)
+        self.config = _with_asked(self.config, asked)
         self._system, self._call_limits = system, call_limits
+        self._headers, self._retry = headers, retry
         self._dispatcher = Dispatcher(
             self.tools, approve, bool(allow_mutating), cancel, limits.max_output_bytes
         )
@@ -108,7 +127,8 @@ class Agent:
 
         Args:
             prompt: what the user says, as text or as a user message; None says nothing
-                and goes on where the conversation stopped, at a user's or a tool's word.
+                and goes on where the conversation stopped, at a user's or a tool's word or
+                at a paused answer.
                 A prompt whose request cannot be sent, as it is larger than its cap or
                 holds what the provider does not take, is not kept.
         Raises:
@@ -148,9 +168,11 @@ class Agent:
             self._running.release()
 
     def _turn(self, whole: bool) -> Turn:
-        config, system, limits = self.config, self._system, self._call_limits
         specs = read_tools(self.tools.specs())  # the registry may have grown since the last turn
-        model = Model(self._start, config, system, specs, limits, whole)
+        model = Model(
+            self._start, self.config, self._system, specs, self._call_limits, self._headers,
+            self._retry, whole,
+        )
         return Turn(
             model, self.session, self._dispatcher, self.limits, self._trim, self._report
         )
@@ -165,7 +187,8 @@ class Agent:
     def _read(self, prompt: Prompt) -> Optional[Message]:
         if prompt is None:
             last: Sequence[Message] = self.messages[-1:]
-            if not last or last[0].role == "assistant":
+            paused = last and getattr(last[0], "finish", None) == "paused"
+            if not last or (last[0].role == "assistant" and not paused):
                 raise ValueError("there is nothing to go on from: a prompt is needed")
             return None
         if not isinstance(prompt, (str, Message, Mapping)):
@@ -217,3 +240,10 @@ def _model_of(given: Any, config: Optional[CallConfig]) -> Tuple[Start, CallConf
     if not callable(start):
         raise TypeError(f"an agent needs a Client or an LlmRuntime, not {type(given).__name__}")
     return start, CallConfig(given.model, given.provider) if config is None else config
+
+
+def _with_asked(config: CallConfig, asked: Mapping[str, Any]) -> CallConfig:
+    unknown = sorted(asked.keys() - _ASKED)
+    if unknown:
+        raise TypeError(f"Agent() got an unexpected argument {unknown[0]!r}")
+    return replace(config, **asked)

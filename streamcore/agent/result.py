@@ -27,6 +27,7 @@ REASONS: Dict[str, str] = {
     "max-calls-per-step": "one answer asked for more tool calls than the limit; none was run",
     "max-calls": "the run would pass its limit of tool calls; the last answer's were not run",
     "max-steps": "the run has had its number of answers; the last one's calls were not run",
+    "max-pauses": "the provider paused one answer after another, more often than the limit",
     "max-context": "the next request would be larger than the limit; it was not sent",
     "repeated-call": "the same call came to the same result again and again",
     "repeated-failure": "the same call failed in the same way again",
@@ -115,8 +116,9 @@ class AgentEvent:
     """One thing that happened in a turn; ``type`` says which field is set.
 
     ``step-start``: a request is about to go out · ``chunk``: ``chunk`` came ·
-    ``message``: ``message`` is whole · ``tool-start``: ``call`` is about to run ·
-    ``tool-result``: ``outcome`` is recorded · ``end``: ``result``, the last event.
+    ``void``: all chunks of this step so far count no more, since the model wrote a broken call
+    and is asked again · ``message``: ``message`` is whole · ``tool-start``: ``call`` is about
+    to run · ``tool-result``: ``outcome`` is recorded · ``end``: ``result``, the last event.
     ``step`` counts from 1.
     """
 

@@ -9,25 +9,23 @@ included) each call has its one result and the log its ``turn/end``.
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import dataclass, replace
-from typing import (
-    Callable, Dict, Generator, List, Optional, Protocol, Sequence, Tuple, TypeVar, Union,
-)
+from dataclasses import replace
+from typing import Callable, Generator, Optional, Sequence, Tuple, TypeVar, Union
 
-from ..runtime import Recorder, RunningCall
+from ..runtime import RunningCall
 from ..runtime.secrets import hide
 from ..session import Session
 from ..values.agent_limits import AgentLimits
-from ..values.calls import CallConfig, CallContext, LlmRequest
+from ..values.calls import CallContext
 from ..values.chunks import Finish
 from ..values.errors import LlmError, aborted_error
-from ..values.frozen import FrozenDict
-from ..values.limits import Limits
 from ..values.messages import AssistantMessage, Message, ToolCall
 from ..values.usage import TokenUsage
 from ..wire.history import context_bytes
-from .dispatch import INTERRUPTED, NOT_EXECUTED, NOT_RUN, Dispatcher, Ready
-from .gates import Gates
+from .dispatch import NOT_RUN, Dispatcher, Ready
+from .gates import Gates, awaited
+from .model import Model
+from .owed import Owed
 from .result import AgentEvent, AgentResult, Stop, ToolOutcome
 from .trimming import Trim, drop_tool_outputs, read_trimmed
 
@@ -39,33 +37,6 @@ _CODES = {
     "ABORTED": "cancelled", "EMPTY_RESPONSE": "empty-response", "CONTENT_FILTER": "content-filter",
 }
 """Codes that end a turn with a reason of their own; any other is ``error``."""
-
-
-class Start(Protocol):
-    """What the agent needs of a client: a call started, and recorded as part of a turn."""
-
-    def __call__(
-        self, request: LlmRequest, *, recorder: Optional[Recorder], whole: bool
-    ) -> RunningCall:
-        """Start a call; as ``Client.start`` does."""
-
-
-@dataclass(frozen=True)
-class Model:
-    """Who is asked, and how.
-
-    Args:
-        start: starts a call.
-        whole: whether nobody sees the chunks, so that a failed attempt may be tried again.
-        The other fields are those of ``LlmRequest`` and ``CallContext``.
-    """
-
-    start: Start
-    config: CallConfig
-    system: Optional[str]
-    tools: Tuple[FrozenDict, ...]
-    limits: Optional[Limits]
-    whole: bool
 
 
 class Turn:
@@ -96,10 +67,8 @@ class Turn:
         self._steps = 0  # whole answers
         self._usage: Optional[TokenUsage] = None
         self._message: Optional[AssistantMessage] = None
-        self._outcomes: List[ToolOutcome] = []
-        self._open: Dict[str, ToolCall] = {}  # calls of the last answer without a result
+        self._owed = Owed(session, dispatcher)
         self._context: Optional[CallContext] = None  # of the last call of the model
-        self._running = ""  # the id of the call whose tool is running
         self._stop: Optional[Stop] = None
         self._callers: Optional[BaseException] = None  # what a callback of the caller raised
 
@@ -132,9 +101,7 @@ class Turn:
             yield AgentEvent("step-start", self._step)
             message = yield from self._answer(call)
             yield AgentEvent("message", self._step, message=message)
-            if message.finish == "max-tokens" or not message.tool_calls:
-                return Stop("max-tokens" if message.finish == "max-tokens" else "stop")
-            stop = yield from self._calls(message.tool_calls)
+            stop = yield from self._go_on(message)
             if stop is not None:
                 return stop
 
@@ -158,15 +125,9 @@ class Turn:
         return context_bytes(messages, self._model.tools, self._model.system or "")
 
     def _start(self, messages: Sequence[Message]) -> RunningCall:
-        """Start a call of the model: all is checked that can be here, and nothing sent yet.
-
-        Raises:
-            LlmError: what is wrong locally.
-        """
         model = self._model
-        context = self._context = CallContext(self._dispatcher.cancel, model.limits)
-        request = LlmRequest(model.config, tuple(messages), model.system, model.tools, context)
-        return model.start(request, recorder=self._session.recorder(turn=False), whole=model.whole)
+        self._context = CallContext(self._dispatcher.cancel, model.limits, model.headers)
+        return model.ask(messages, self._context, self._session.recorder(turn=False))
 
     def _answer(self, call: RunningCall) -> Events[AssistantMessage]:
         """Let the model answer, and return its whole message.
@@ -174,10 +135,14 @@ class Turn:
         Raises:
             LlmError: when there is none.
         """
+        told = 0  # the attempt whose chunks were told
         with closing(call.chunks()) as chunks:
             for chunk in chunks:
                 if chunk.__class__ is Finish:
                     self._take(call)
+                if told not in (0, call.attempts):
+                    yield AgentEvent("void", self._step)
+                told = call.attempts
                 yield AgentEvent("chunk", self._step, chunk=chunk)
         return call.answer.message
 
@@ -189,7 +154,17 @@ class Turn:
         if call.answer.finish not in ("error", "aborted"):
             self._message = call.answer.message
             self._steps += 1
-            self._open = {made.id: made for made in self._message.tool_calls}
+            self._owed.add(self._message.tool_calls)
+
+    def _go_on(self, message: AssistantMessage) -> Events[Optional[Stop]]:
+        """Do what an answer asks for; return why the loop stops, or None."""
+        if message.finish == "paused":  # it goes back as it is, as the last message
+            return self._gates.check_pause(self._steps)
+        if message.finish == "awaits-client":
+            return awaited(message)
+        if message.finish == "max-tokens" or not message.tool_calls:
+            return Stop("max-tokens" if message.finish == "max-tokens" else "stop")
+        return (yield from self._calls(message.tool_calls))
 
     def _calls(self, calls: Sequence[ToolCall]) -> Events[Optional[Stop]]:
         """Answer every call of a step, in order; return why the loop stops, or None."""
@@ -204,7 +179,7 @@ class Turn:
                 outcome = yield from self._call(call)
             failed = failed or self._dispatcher.is_failed_change(outcome)
             outcome, judged = (outcome, stop) if stop else self._weighed(outcome)
-            self._record(outcome)
+            self._owed.give(outcome)
             yield AgentEvent("tool-result", self._step, outcome=outcome)
             if outcome.status == "cancelled" or self._dispatcher.cancelled:
                 judged = Stop("cancelled", aborted_error().failure)
@@ -216,29 +191,8 @@ class Turn:
         if not isinstance(ready, Ready):
             return ready
         yield AgentEvent("tool-start", self._step, call=call)
-        try:
-            self._session.tool_start(call)
-        except ValueError as error:
-            raise _meddled(error) from error
-        self._running = call.id
+        self._owed.start(call)
         return self._dispatcher.run(ready)
-
-    def _record(self, outcome: ToolOutcome) -> None:
-        fault = self._keep(outcome)
-        if fault is not None:
-            raise _meddled(fault) from fault
-
-    def _keep(self, outcome: ToolOutcome) -> Optional[ValueError]:
-        """Record an outcome; return why that is refused, as where there is a result already."""
-        call, fault = outcome.call, None
-        try:
-            self._session.tool_result(call.id, outcome.content, is_error=outcome.is_error)
-        except ValueError as error:
-            fault = error
-        self._running = ""
-        self._open.pop(call.id, None)
-        self._outcomes.append(outcome)
-        return fault
 
     def _weighed(self, outcome: ToolOutcome) -> Tuple[ToolOutcome, Optional[Stop]]:
         """Return what came of a call as the model gets it, and why the loop stops, or None.
@@ -261,12 +215,7 @@ class Turn:
         """Give each open call its result and end the turn in the log."""
         stop = self._stop or Stop("closed", None)
         try:
-            for call in list(self._open.values()):
-                running = call.id == self._running
-                text = INTERRUPTED if running else f"{NOT_EXECUTED}: the turn was broken off"
-                status = "interrupted" if running else "not-executed"
-                # A refusal is passed over: it was recorded when the interruption came.
-                self._keep(self._dispatcher.outcome(call, status, text))
+            self._owed.settle()
             self._session.turn_end(stop.reason, stop.failure)
         except LlmError as error:
             # SESSION: the log cannot be written. It is the result of a turn that had no other
@@ -280,10 +229,5 @@ class Turn:
         assert stop is not None
         return AgentResult(
             stop.reason, self._message, tuple(self._session.derive_messages()), self._usage,
-            self._steps, tuple(self._outcomes), stop.failure, stop.partial,
+            self._steps, tuple(self._owed.outcomes), stop.failure, stop.partial,
         )
-
-
-def _meddled(fault: ValueError) -> LlmError:
-    """Return the error of a turn in which a tool, say, wrote to the session itself."""
-    return LlmError(f"something else wrote to the session during this turn: {fault}", "SESSION")

@@ -25,7 +25,6 @@ from ..config import Config
 from ..config.settings import AGENT, SETTINGS
 from ..config.values import as_text
 from ..session import Session
-from ..values.calls import CallConfig
 from ..values.errors import LlmError, error_chain
 from .agent_plan import show_plan
 from .agent_view import View
@@ -136,8 +135,8 @@ def _take_turn(
     with wrong_values_are_usage():
         agent = Agent(
             client, tools, system=system, limits=config.agent_limits(), session=session,
-            config=CallConfig(client.model, client.provider, **asked_for(args)),
             allow_mutating=args.yes, on_chunk=view.on_chunk, on_event=view.event,
+            **asked_for(args),
         )
     return _code(agent.run(prompt), client.provider, terminal)
 

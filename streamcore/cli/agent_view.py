@@ -10,7 +10,7 @@ where the provider counted them, else in pieces: no number is guessed.
 from __future__ import annotations
 
 import time
-from typing import Callable, Optional
+from typing import Callable, List, Optional
 
 from ..agent import AgentEvent, AgentResult, ToolOutcome
 from ..values.chunks import ReasoningDelta, StreamChunk, TextDelta, ToolCallDelta
@@ -43,6 +43,7 @@ class View:
         self._tool_began = self._began
         self._first: Optional[float] = None  # when the step's first piece came
         self._pieces = 0  # of the step
+        self._paused: List[str] = []  # the text of paused answers, which the next one goes on with
 
     @property
     def on_chunk(self) -> Optional[Callable[[StreamChunk], None]]:
@@ -63,8 +64,13 @@ class View:
     def event(self, event: AgentEvent) -> None:
         """Show what else happens."""
         if event.type == "step-start":
-            self._step_began, self._first, self._pieces = self._clock(), None, 0
+            self._begin()
             self._note(f"[step {event.step}] asking {self._name}")
+        elif event.type == "void":
+            self._begin()
+            self._terminal.end_text()
+            self._terminal.note(f"[step {event.step}] what it has shown so far is void: a call in "
+                                "it did not parse, and the model was asked again")
         elif event.type == "message" and event.message is not None:
             self._message(event.message, event.step)
         elif event.type == "tool-start" and event.call is not None:
@@ -75,10 +81,16 @@ class View:
         elif event.type == "end" and event.result is not None:
             self._end(event.result)
 
+    def _begin(self) -> None:
+        self._step_began, self._first, self._pieces = self._clock(), None, 0
+        self._printer = TextPrinter(self._terminal)
+
     def _message(self, message: AssistantMessage, step: int) -> None:
         self._terminal.end_text()
-        if not self._terminal.live and message.finish != "tool-calls":
-            self._terminal.text(message.text)
+        texts = [*self._paused, message.text]
+        self._paused = texts if message.finish == "paused" else []
+        if not self._terminal.live and message.finish not in ("tool-calls", "paused"):
+            self._terminal.text("".join(texts))
             self._terminal.end_text()
         elapsed = self._clock() - self._step_began
         speed = self._speed(message)

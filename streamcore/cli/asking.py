@@ -18,6 +18,7 @@ from ..config import Config
 from ..loopback import LoopbackServer, Script
 from ..values.retry import RetryRecord
 from .arguments import named, read_json
+from .config import retry_policy
 from .exits import Usage
 from .terminal import Terminal
 
@@ -81,7 +82,7 @@ def make_client(
         Usage: no model is named, a script cannot be read, values do not go together.
         LlmError: what the client refuses before any I/O.
     """
-    settings: Dict[str, Any] = {"on_retry": on_retry}
+    settings: Dict[str, Any] = {"on_retry": on_retry, "retry": retry_policy(config)}
     if args.script:
         server = held.enter_context(_server(args.script))
         # a proxy of the environment would be asked for 127.0.0.1 too

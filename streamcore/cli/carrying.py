@@ -23,7 +23,8 @@ SOURCE = Path(__file__).resolve().parents[1]
 """The folder of the package that runs; the licence and ``py.typed`` stand in it."""
 MANIFEST = "streamcore-vendor.json"
 
-_TOP = ("__init__.py", "__main__.py", "py.typed", "LICENSE")
+_TOP = ("__init__.py", "__main__.py", "py.typed", "LICENSE", "DESIGN.md")
+_KINDS = ("*.py", "README.md")
 _FORMAT = 1
 
 Files = Dict[str, bytes]  # path in the copy, with forward slashes → what the file holds
@@ -141,9 +142,9 @@ def _names(value: Any) -> Tuple[str, ...]:
 def _paths(rooms: Sequence[str], providers: Sequence[str]) -> Iterator[Path]:
     yield from (SOURCE / name for name in _TOP)
     for room in (*REQUIRED, *rooms):
-        if room != "providers":
-            yield from (SOURCE / room).rglob("*.py")
-    yield from (SOURCE / "providers").glob("*.py")
+        top = SOURCE / room
+        for kind in _KINDS:
+            yield from top.glob(kind) if room == "providers" else top.rglob(kind)
     for folder in {module.partition(".")[0] for module in MODULES.values()}:
         yield SOURCE / "providers" / folder / "__init__.py"
     for name in providers:

@@ -3,18 +3,20 @@
 
 In: a prompt from the arguments or stdin, and where to ask: a file, the environment and the
 options say it (``config`` shows them). Out: the answer's text on stdout, or its chunks with
-``--json``; reasoning, calls and notes on stderr. Refused with ``Usage``: wrong settings, a file
-of tools that is none.
+``--json``; reasoning, calls and notes on stderr. A paused answer is sent back, so that the
+provider goes on. Refused with ``Usage``: wrong settings, a file of tools that is none.
 """
 
 from __future__ import annotations
 
 from argparse import Namespace
 from contextlib import ExitStack
-from typing import Any, List
+from typing import Any, List, Sequence
 
 from ..client import Client, Stream
+from ..values.agent_limits import MAX_PAUSES, PAUSED_TOO_OFTEN
 from ..values.errors import LlmError
+from ..values.messages import Message, TextBlock
 from .arguments import named, read_json, require_requests
 from .asking import (
     add_asking, add_prompt, asked_for, make_client, read_prompt, wrong_values_are_usage,
@@ -58,18 +60,37 @@ def run(args: Namespace, terminal: Terminal) -> int:
     try:
         with ExitStack() as held:
             client = make_client(args, config, held, lambda record: note_retry(terminal, record))
-            stream = held.enter_context(_ask(client, args, prompt, tools))
-            return _show(stream, args, terminal)
+            converse(client, args, prompt, tools, terminal)
+            return PROVEN
     except LlmError as error:
         terminal.end_text()
         note_failure(terminal, error, provider=config.provider)
         return FAILED
 
 
-def _ask(client: Client, args: Namespace, prompt: str, tools: Any) -> Stream:
+def converse(
+    client: Client, args: Namespace, prompt: str, tools: Any, terminal: Terminal
+) -> None:
+    """Ask and show the answer; a paused one is sent back at most 6 times in a row.
+
+    Raises:
+        Usage: for what cannot be asked.
+        LlmError: when the answer failed; ``AGENT_LIMIT`` for one more paused answer.
+    """
+    messages = [Message("user", (TextBlock(prompt),))]
+    for _ in range(1 + MAX_PAUSES):
+        with _ask(client, args, messages, tools) as stream:
+            _show(stream, args, terminal)
+        if stream.finish != "paused":
+            return
+        messages.append(stream.message)
+    raise LlmError.from_failure(PAUSED_TOO_OFTEN)
+
+
+def _ask(client: Client, args: Namespace, messages: Sequence[Message], tools: Any) -> Stream:
     with wrong_values_are_usage():
         return client.stream(
-            prompt, system=args.system, tools=tools, raw=args.raw, **asked_for(args)
+            messages, system=args.system, tools=tools, raw=args.raw, **asked_for(args)
         )
 
 
@@ -80,7 +101,7 @@ def _read_tools(path: str) -> Any:
     return tools
 
 
-def _show(stream: Stream, args: Namespace, terminal: Terminal) -> int:
+def _show(stream: Stream, args: Namespace, terminal: Terminal) -> None:
     printer: Printer = JsonPrinter(terminal) if args.json else TextPrinter(terminal)
     shown = 0
     for chunk in stream:
@@ -91,7 +112,6 @@ def _show(stream: Stream, args: Namespace, terminal: Terminal) -> int:
     note_cut(terminal, stream.message.finish, stream.diagnostics)
     if terminal.watched and not args.json:
         terminal.note(_summary(stream))
-    return PROVEN
 
 
 def _print_new(stream: Stream, shown: int, terminal: Terminal) -> int:

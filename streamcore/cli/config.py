@@ -15,6 +15,7 @@ from ..config import Config, Explained
 from ..config.layers import OVERRIDE
 from ..values.errors import LlmError
 from ..values.redaction import is_secret_header
+from ..values.retry import RetryPolicy
 from .exits import PROVEN, Usage
 from .terminal import Terminal
 
@@ -89,7 +90,7 @@ def _add_bounds(parser: Any) -> None:
                        help="of waiting for one answer, all attempts together")
     group.add_argument("--retries", metavar="N",
                        help="tries after a failed first one, before anything was shown; "
-                            "default 0")
+                            "default 2")
 
 
 def load_config(
@@ -126,17 +127,30 @@ def load_config(
     raise Usage(f"INVALID_CONFIG: {message.replace('the override ', '--set ')}")
 
 
+def retry_policy(config: Config) -> RetryPolicy:
+    """Return when a command tries again: as configured, as the profile says, or by default."""
+    return config.retry() or config.profile().retry or RetryPolicy()
+
+
 def told_rows(
     config: Config, args: Namespace, options: Mapping[str, str] = CONFIG_OPTIONS
 ) -> List[Explained]:
-    """Return the rows of a configuration; an override's origin is the option it was given by."""
+    """Return the rows of a configuration, as they hold for a command.
+
+    The origin of an override is the option it was given by.
+    """
     given = {name: option for name, option in options.items() if _given(args, option) is not None}
     given["api_key"] = given.get("api_key_env", "--set")
-    return [
+    rows = [
         row._replace(origin=given.get(row.setting, "--set") + row.origin[len(OVERRIDE):])
         if row.origin.startswith(OVERRIDE) else row
         for row in config.explain()
     ]
+    if config.retry() is None:
+        retries = str(retry_policy(config).max_retries)
+        rows = [row._replace(value=retries) if row.setting == "retry.max_retries" else row
+                for row in rows]
+    return rows
 
 
 def _given(args: Namespace, option: str) -> Any:

@@ -12,11 +12,11 @@ import os
 import threading
 from inspect import signature
 from types import TracebackType
-from typing import Any, Callable, Mapping, Optional, Protocol, Type, Union
+from typing import Any, Callable, Collection, Mapping, Optional, Protocol, Type, Union
 
 from ..providers import ProviderProfile, get_profile
 from ..runtime import (
-    Credential, HttpAdapter, HttpSettings, LlmRuntime, Recorder, RunningCall,
+    NO_RETRY, Credential, HttpAdapter, HttpSettings, LlmRuntime, Recorder, RunningCall,
 )
 from ..transport import Transport
 from ..values.calls import CallConfig, CallContext, LlmRequest
@@ -207,6 +207,9 @@ class Client:
         *,
         recorder: Optional[Recorder] = None,
         whole: bool = False,
+        policy: Optional[RetryPolicy] = None,
+        default_policy: RetryPolicy = NO_RETRY,
+        ask_again: Collection[str] = (),
     ) -> RunningCall:
         """Start a call made by hand, under this client's retry policy.
 
@@ -216,13 +219,19 @@ class Client:
                 nothing.
             whole: whether the chunks of an attempt are held back until it has ended, so
                 that it may be tried again although chunks had come.
+            policy: a retry policy in the place of the client's.
+            default_policy: counts where neither the client nor its profile has a policy.
+            ask_again: codes of failures after which the call is made again even after its
+                chunks were shown, as in ``RunningCall``.
         Raises:
             LlmError: what is wrong locally, before any I/O.
         """
         return RunningCall(
             self.runtime,
             request,
-            policy=self._retry,
+            policy=self._retry if policy is None else policy,
+            default_policy=default_policy,
+            ask_again=ask_again,
             recorder=recorder,
             whole=whole,
             on_retry=self._on_retry,

@@ -3,7 +3,7 @@
 
 In: nothing; this is the table. Out: ``SETTINGS`` by section and key. A setting that is a field
 of ``Limits``, ``RetryPolicy``, ``AgentLimits`` or a dialect's options is checked by making one
-with this field alone, so that a range is written down once. The meanings: design.md §7, §8.
+with this field alone, so that a range is written down once. The meanings: DESIGN.md §7, §8.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The limits that profiles share (design.md §7)."""
+"""The limits that profiles share (DESIGN.md §7)."""
 
 from __future__ import annotations
 

@@ -22,19 +22,23 @@ class OptionNote:
         text: what the provider does, or what is done because of it.
         reason: why the profile follows.
         source: the provider's page, a public report, or a recorded stream.
+        options: the names of the dialect's options that it explains.
     Raises:
         ValueError: for an empty text or one of several lines.
+        TypeError: for options that are no tuple of names.
     """
 
     text: str
     reason: str
     source: str
+    options: Tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("text", "reason", "source"):
             value = check_string(name, getattr(self, name))
             if len(value.splitlines()) != 1 or value != value.strip():
                 raise ValueError(f"{name} of a note is one line: {value!r}")
+        object.__setattr__(self, "options", check_strings("options", self.options))
 
 
 @dataclass(frozen=True)

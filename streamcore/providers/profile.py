@@ -65,7 +65,7 @@ class ProviderProfile:
         notes: why an option is set, or an answer read as it is, one line each.
         quirks: the old name of ``notes``; refused.
     Raises:
-        TypeError, ValueError: for values that cannot be; the rule is design.md §7 and §8.
+        TypeError, ValueError: for values that cannot be; the rule is DESIGN.md §7 and §8.
     """
 
     name: str
@@ -172,8 +172,7 @@ class ProviderProfile:
         Args:
             model: as ``model()`` returned it: its window and images count over ``options``.
         """
-        facts: Any = {"context_window": model.context_window, "images": model.images}
-        return replace(self.options, **facts).resolved()
+        return self.options.resolved(context_window=model.context_window, images=model.images)
 
     def locked_to(self, *efforts: str) -> ProviderProfile:
         """Return a profile that publishes only these reasoning efforts and refuses others.

@@ -136,6 +136,11 @@ class HttpAdapter:
         return self._settings.profile
 
     @property
+    def dialect(self) -> str:
+        """The name of the wire dialect that the provider is asked in."""
+        return self._settings.profile.dialect
+
+    @property
     def retry(self) -> Optional[RetryPolicy]:
         """The profile's retry policy, for calls that come with none."""
         return self._settings.profile.retry
@@ -190,7 +195,8 @@ class HttpAdapter:
         model = profile.model(config.model)
         options = settings.options_for(model)
         dialect = find_dialect(profile.dialect)
-        data = dialect.write_body(request, options, profile.effort_fields(config.reasoning_effort))
+        effort_fields = profile.effort_fields(config.reasoning_effort)
+        data = dialect.write_body(request, options, effort_fields, context.diagnostics)
         url = _url(settings)
         headers = _headers(settings, request)
         key = _add_key(settings, headers)

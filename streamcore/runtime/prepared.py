@@ -21,8 +21,9 @@ from ..values.calls import CallConfig, CallContext, LlmRequest
 from ..values.chunks import Finish, FinishReason, StreamChunk, UsageChunk
 from ..values.errors import LlmError, aborted_error
 from ..values.frozen import FrozenDict, freeze
+from ..values.grammar import ChunkFault
 from ..values.retry import RetryPolicy, RetryRecord
-from ..wire.assembler import ChunkFault, MessageAssembler
+from ..wire.assembler import MessageAssembler
 
 Send = Callable[[LlmRequest], Iterator[StreamChunk]]
 Middleware = Callable[[LlmRequest, Send], Iterator[StreamChunk]]

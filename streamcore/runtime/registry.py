@@ -123,6 +123,7 @@ class LlmRuntime:
         *,
         context: Optional[CallContext] = None,
         retry: Optional[RetryPolicy] = None,
+        default_retry: RetryPolicy = NO_RETRY,
         recorder: Optional[Recorder] = None,
     ) -> PreparedCall:
         """Resolve a call and freeze it: adapter, model, defaults.
@@ -132,7 +133,8 @@ class LlmRuntime:
             cancel: set to stop the call.
             context: what goes with it; carries its own cancel.
             retry: when a failure is worth another call; None is the adapter's own
-                policy (``adapter.retry``), or else no other call.
+                policy (``adapter.retry``), or else ``default_retry``.
+            default_retry: by default no other call.
             recorder: writes a log of the call; None writes nothing.
         Raises:
             LlmError: ``INVALID_REQUEST`` for a model without a name, ``NO_ADAPTER``,
@@ -153,8 +155,9 @@ class LlmRuntime:
         model.check_effort(config.reasoning_effort)
         context = context or CallContext(cancel)
         wraps = [wrap for (wrap,) in middleware]
-        retry = retry or getattr(adapter, "retry", None) or NO_RETRY
-        answer = MessageAssembler(config.provider)
+        retry = retry or getattr(adapter, "retry", None) or default_retry
+        dialect = getattr(adapter, "dialect", None)
+        answer = MessageAssembler(config.provider, dialect, config.model)
         return PreparedCall(
             config, filled, model, context, retry, adapter, wraps, recorder, answer
         )

@@ -2,16 +2,18 @@
 """One call on its way: attempts under a retry policy, as one chunk stream.
 
 The one place where a retry is executed, for the client and for the agent. Each attempt is
-a new prepared call. No attempt follows one of which the caller was shown a chunk; where
-the caller wants the whole answer only, each attempt is held back until it has ended. The
-wait between two attempts can be cancelled and counts against the total clock.
+a new prepared call. No attempt follows one of which the caller was shown a chunk, unless the
+caller named codes after which it takes those chunks as void. Where the caller wants the whole
+answer only, each attempt is held back until it has ended. The wait between two attempts can be
+cancelled and counts against the total clock.
 """
 
 from __future__ import annotations
 
 import random as _random
 from contextlib import closing
-from typing import Callable, List, Optional, Tuple
+from dataclasses import replace
+from typing import Callable, Collection, Generator, List, Optional, Tuple
 
 from ..values.calls import CallConfig, LlmRequest
 from ..values.chunks import Finish, StreamChunk, UsageChunk
@@ -20,7 +22,7 @@ from ..values.retry import RetryPolicy, RetryRecord, decide
 from ..values.usage import TokenUsage
 from ..wire.assembler import MessageAssembler
 from .prepared import Chunks, PreparedCall, Recorder, finish_of
-from .registry import LlmRuntime
+from .registry import NO_RETRY, LlmRuntime
 
 
 class RunningCall:
@@ -30,6 +32,9 @@ class RunningCall:
         runtime: where the adapter is found.
         request: what is asked; its context serves all attempts, and this call only.
         policy: when a failed attempt is tried again; None is the adapter's own.
+        default_policy: counts where neither the call nor the adapter has a policy.
+        ask_again: codes of failures after which the policy's tries are used as well, even
+            after chunks were shown. When ``attempts`` has grown, the chunks before are void.
         recorder: writes a log of the call; None writes nothing.
         whole: whether the chunks of an attempt are held back until it has ended, so that
             it may be tried again although chunks had come.
@@ -48,6 +53,8 @@ class RunningCall:
         request: LlmRequest,
         *,
         policy: Optional[RetryPolicy] = None,
+        default_policy: RetryPolicy = NO_RETRY,
+        ask_again: Collection[str] = (),
         recorder: Optional[Recorder] = None,
         whole: bool = False,
         on_retry: Optional[Callable[[RetryRecord], None]] = None,
@@ -58,6 +65,8 @@ class RunningCall:
         self._runtime = runtime
         self._request = request
         self._policy = policy
+        self._default_policy = default_policy
+        self._ask_again = frozenset(ask_again)
         self._recorder = recorder
         self._whole = whole
         self._on_retry = on_retry
@@ -86,7 +95,8 @@ class RunningCall:
         self.attempts += 1
         request = self._request
         self._prepared = self._runtime.prepare_call(
-            request.config, context=request.context, retry=self._policy, recorder=self._recorder
+            request.config, context=request.context, retry=self._policy,
+            default_retry=self._default_policy, recorder=self._recorder,
         )
         self.answer = self._prepared.answer
         if self._prepared.config is not request.config:
@@ -99,7 +109,12 @@ class RunningCall:
         while True:
             with closing(chunks):
                 held, finish = self._hold_back(chunks)
-                delay = None if finish is None else self._schedule(finish)
+                shown = finish is None
+                if shown and self._ask_again:
+                    yield from held
+                    finish = yield from _until_finish(chunks)
+                    held = [finish]
+                delay = None if finish is None else self._schedule(finish, shown)
                 if delay is None:
                     yield from held
                     yield from chunks
@@ -131,12 +146,17 @@ class RunningCall:
         self.answer.push(finish)
         return finish
 
-    def _schedule(self, finish: Finish) -> Optional[float]:
-        """Return the seconds to wait before another attempt; None when this one is the last."""
-        failure = finish.reason.failure
-        if failure is None:
+    def _schedule(self, finish: Finish, shown: bool) -> Optional[float]:
+        """Return the seconds to wait before another attempt; None when this one is the last.
+
+        ``shown`` says whether the caller was shown chunks of this one.
+        """
+        failure, again = finish.reason.failure, self._ask_again
+        if failure is None or (shown and failure.code not in again):
             return None
-        delay = decide(self._prepared.retry, failure, self.attempts, self._random)
+        policy = self._prepared.retry
+        policy = replace(policy, retryable_codes=again.union(policy.retryable_codes or ()))
+        delay = decide(policy, failure, self.attempts, self._random)
         budget = self._request.context.budget
         if delay is None or (budget is not None and delay >= budget.left()):
             return None
@@ -149,3 +169,13 @@ class RunningCall:
         if self._on_retry is not None:
             self._on_retry(scheduled)
         return delay
+
+
+def _until_finish(chunks: Chunks) -> Generator[StreamChunk, None, Finish]:
+    """Yield the chunks of an attempt but for its finish, and return that."""
+    for chunk in chunks:
+        if isinstance(chunk, Finish):
+            break
+        yield chunk
+    assert isinstance(chunk, Finish)  # the runtime's streams have exactly one
+    return chunk

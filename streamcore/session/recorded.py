@@ -27,6 +27,9 @@ _SENT = (
 )
 """What of a message's record decides how it is sent."""
 
+_BEFORE = {"developer_role": True, "tool_names": ""}
+"""What 0.1 sent by, for logs that were written before these options were recorded."""
+
 
 @dataclass(frozen=True)
 class RecordedRequest:
@@ -157,12 +160,12 @@ def rebuild_body(sent: RecordedRequest) -> bytes:
         config = CallConfig.from_dict(sent.config)
         request = LlmRequest(config, sent.messages, sent.system, sent.tools)
         dialect = find_dialect(facts["dialect"])
-        options = dialect.options(**facts["options"]).resolved()
+        options = dialect.options(**{**_BEFORE, **facts["options"]}).resolved()
         effort_fields = facts.get("effort_fields")
         if effort_fields is None:
             effort = config.reasoning_effort
             effort_fields = {} if effort is None else dialect.effort_fields(effort)
-        return dialect.write_body(request, options, effort_fields)
+        return dialect.write_body(request, options, effort_fields, {})
 
 
 def replay(events: Sequence[Event], seq: int) -> Iterator[StreamChunk]:

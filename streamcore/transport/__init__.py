@@ -3,7 +3,7 @@
 
 In: URL, headers, body bytes, limits, a cancel event. Out: an ``Answer`` whose
 ``pieces`` come as they arrive. Every wait in it can be stopped and is bounded
-by the clocks of design.md §7; every failure of the network is an LlmError.
+by the clocks of DESIGN.md §7; every failure of the network is an LlmError.
 requests is imported at the first ``open``, not before. Redirects are not
 followed, cookies not kept, ``~/.netrc`` not asked. A request that was written whole is
 sent once.
@@ -99,9 +99,9 @@ class Transport:
                 never sent again.
         Raises:
             ModuleNotFoundError: where requests is not installed.
-            LlmError: ``ABORTED`` (after ``close`` too), ``TIMEOUT`` (``clock`` says which),
-                ``TRANSPORT`` (``phase`` says where), ``INVALID_REQUEST`` (a URL, header or
-                certificate file that cannot be used). ``details["request_sent"]`` of a TIMEOUT
+            LlmError: ``ABORTED``, ``TIMEOUT`` (``clock`` says which), ``TRANSPORT`` (``phase``
+                says where; not retryable after ``close``), ``INVALID_REQUEST`` (a URL, header
+                or certificate file that cannot be used). ``details["request_sent"]`` of a TIMEOUT
                 or TRANSPORT says whether the whole request was written: the provider may then
                 be at work on it. It is absent where the request went through an adapter of
                 the caller's.
@@ -119,7 +119,7 @@ class Transport:
 
         Raises:
             ModuleNotFoundError: where requests is not installed.
-            LlmError: ``ABORTED`` after ``close``.
+            LlmError: ``TRANSPORT``, not retryable, after ``close``.
         """
         self._ready_sender()
 

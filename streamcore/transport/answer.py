@@ -4,7 +4,7 @@
 In: what ``Transport.open`` got. Out: ``pieces`` for a good answer, then
 ``finish`` when its end is proven; ``read_error_body`` for a bad one;
 ``close`` to stop, from any thread. Whatever way it ends, the connection is
-either given back whole or closed: design.md §7.
+either given back whole or closed: DESIGN.md §7.
 """
 
 from __future__ import annotations
@@ -85,27 +85,17 @@ class Answer:
                 content that cannot be decoded).
         """
         try:
-            while True:
-                piece = self._next()
-                if not piece:
-                    return
-                yield piece
+            while self._error is None and not self._ended:
+                with self._lock:
+                    piece, self._error = self._read()
+                if self._watch.closed:  # close() came while the lock was held
+                    self.close()
+                if piece:
+                    yield piece
+            if self._error is not None:
+                raise self._error
         finally:
             self.close()
-
-    def _next(self) -> bytes:
-        failure = self._error
-        if failure is None and not self._ended:
-            with self._lock:
-                piece, failure = self._read()
-            if self._watch.closed:  # close() came while the lock was held
-                self.close()
-            if failure is None:
-                return piece
-            self._error = failure
-        if failure is not None:
-            raise failure
-        return b""
 
     def _read(self) -> Tuple[bytes, Optional[LlmError]]:
         """Return the next piece and None, or b"" and the failure; the lock is held."""
@@ -214,7 +204,7 @@ class Answer:
         body = self._body
         if self._over or self._file is None or not isinstance(body, SocketBody):
             return self._drop()
-        if not (self._keeps() and self._watch.sent and body.reusable) or self._http.will_close:
+        if not self._keeps() or not body.reusable or self._http.will_close:
             return self._drop()
         self._over = True
         self._file.sock.rest(self._watch.clock(), kept_for(self.headers.get("Keep-Alive", "")))

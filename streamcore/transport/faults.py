@@ -5,7 +5,7 @@ In: an exception of requests, urllib3, ssl, socket, http.client or zlib, and
 the ``Scene`` of the call it happened in. Out: the ``LlmError`` to raise, or
 None for what is no failure of a call (it is to be raised unchanged).
 The caller's cancel wins over everything that surfaces beside it.
-Codes: design.md §6. Names are strings, so that nothing has to be imported.
+Codes: DESIGN.md §6. Names are strings, so that nothing has to be imported.
 """
 
 from __future__ import annotations
@@ -131,7 +131,8 @@ def aborted(watch: Scene) -> LlmError:
 
 def transport_closed() -> LlmError:
     """Return the error of a call that came when its transport was closed, or just before."""
-    return LlmError("the client is closed: no request was sent", "ABORTED", phase="prepare")
+    text = "the client is closed: no request was sent"
+    return LlmError(text, "TRANSPORT", False, phase="prepare")
 
 
 def timed_out(watch: Scene, clock: str, value: Optional[float]) -> LlmError:

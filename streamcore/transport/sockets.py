@@ -87,19 +87,9 @@ class WatchedSocket:
         watch = self.watch
         if watch is None:
             raise OSError("the connection serves no request")
-        if not self.owned:  # connect() counts its whole time as one wait; here is only the look
-            try:
-                return self._sliced(watch, call, argument)
-            finally:
-                self._sock.settimeout(watch.timeout())
-        watch.begin()
-        try:
-            return self._sliced(watch, call, argument)
-        finally:
-            watch.end()
-
-    def _sliced(self, watch: Watch, call: Callable[[A], T], argument: A) -> T:
-        slice_changed = False
+        if self.owned:  # else connect() counts its whole time as one wait; here is only the look
+            watch.check(begins=True)
+        sliced = False
         try:
             while True:
                 try:
@@ -107,11 +97,15 @@ class WatchedSocket:
                 except socket.timeout as error:
                     if error.errno is not None:  # the system's own ETIMEDOUT: the peer is gone
                         raise
-                slice_changed = True
+                sliced = True
                 self._sock.settimeout(max(SHORTEST_WAIT, min(SLICE, watch.check())))
         finally:
-            if slice_changed:
-                self._sock.settimeout(SLICE)
+            if not self.owned:
+                self._sock.settimeout(watch.timeout())
+            else:
+                if sliced:
+                    self._sock.settimeout(SLICE)
+                watch.end()
 
     def rest(self, now: float, kept_for: float) -> None:
         """Serve no request until the next one; what came last is over since ``now``."""

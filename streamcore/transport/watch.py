@@ -4,7 +4,7 @@
 In: the limits of a call, its cancel event and its budget of waiting; then,
 from the connection, where the call is (``enter``) and what arrived.
 Out: ``check`` gives how long the wait under way may still last, or raises
-ABORTED or TIMEOUT. No sockets here: who waits asks in slices (design.md §7).
+ABORTED or TIMEOUT. No sockets here: who waits asks in slices (DESIGN.md §7).
 """
 
 from __future__ import annotations
@@ -120,22 +120,25 @@ class Watch:
         Raises:
             LlmError: as ``check``.
         """
-        self._began = self.clock()
-        self._left_at(self._began)
+        self.check(begins=True)
 
-    def check(self) -> float:
+    def check(self, begins: bool = False) -> float:
         """Return the seconds the wait under way may still last, ``inf`` without a clock.
 
+        Args:
+            begins: whether the wait begins now.
         Raises:
             LlmError: ``ABORTED`` once the call is cancelled or closed, ``TIMEOUT``
                 once a clock has run out.
         """
-        return self._left_at(self.clock())
-
-    def _left_at(self, now: float) -> float:
         if self.closed or (self.cancel is not None and self.cancel.is_set()):
             raise faults.aborted(self)
-        left = min(self._left, self.budget.left()) - (now - self._began)
+        now, budget, left = self.clock(), self.budget, self._left
+        if begins:
+            self._began = now
+        if budget.total is not None:
+            left = min(left, budget.total - budget.spent)
+        left -= now - self._began
         if self.grace is not None:
             left = min(left, self.grace.left())
         if left <= 0:
@@ -156,7 +159,7 @@ class Watch:
     def end(self) -> None:
         """End the wait: count it against the clocks that add up."""
         spent = self.clock() - self._began
-        self.budget.spend(spent)
+        self.budget.spent += spent
         if not self._rearms:
             self._left -= spent
 

@@ -8,17 +8,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
+from .errors import Failure
 from .numbers import check_whole
 
 MIN_OUTPUT_BYTES = 256
 """The smallest cap of a tool result: below it the mark of a cut alone would not fit."""
+
+MAX_PAUSES = 6
+"""How many paused answers in a row are sent back, so that the provider goes on."""
+
+PAUSED_TOO_OFTEN = Failure(
+    "AGENT_LIMIT", f"the provider paused more than {MAX_PAUSES} answers in a row"
+)
+"""What ends a turn at one more."""
 
 _LEAST = {"max_output_bytes": MIN_OUTPUT_BYTES, "max_repeats": 2}
 
 
 @dataclass(frozen=True)
 class AgentLimits:
-    """The caps of one run of an agent (design.md §7); whole numbers of 1 or more.
+    """The caps of one run of an agent (DESIGN.md §7); whole numbers of 1 or more.
 
     Args:
         max_calls_per_step: tool calls in one answer.

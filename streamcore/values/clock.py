@@ -3,7 +3,7 @@
 
 In: a number of seconds (None: no end) and a clock, a callable that gives
 seconds and never goes back. Out: how much is left, ``inf`` where there is no
-end. Nothing here sleeps; who waits says how long it waited (design.md §7:
+end. Nothing here sleeps; who waits says how long it waited (DESIGN.md §7:
 clocks count only while a read or write is outstanding).
 """
 
@@ -44,7 +44,7 @@ class WaitBudget:
     """The seconds that may be spent waiting on a provider, all attempts together.
 
     Only what is reported with ``spend`` counts, so that a consumer may think
-    between two pieces as long as it likes (design.md §7, the total clock).
+    between two pieces as long as it likes (DESIGN.md §7, the total clock).
 
     Args:
         total: seconds above 0; None for no end.

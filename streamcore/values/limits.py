@@ -10,7 +10,7 @@ field. Refused when made: what is no number, not above 0, or not finite.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any, Optional, Union
+from typing import Any, Dict, Optional, Union
 
 from .numbers import check_seconds, check_whole
 
@@ -83,11 +83,11 @@ class Limits:
 
     def over(self, lower: Limits) -> Limits:
         """Return these limits, with the fields not given here taken from ``lower``."""
-        merged = {}
-        for field in fields(self):
-            mine = getattr(self, field.name)
-            merged[field.name] = getattr(lower, field.name) if mine is NOT_GIVEN else mine
-        return Limits(**merged)
+        return Limits(**{**lower.given(), **self.given()})
+
+    def given(self) -> Dict[str, Any]:
+        """Return the fields that are given, by name."""
+        return {name: value for name, value in vars(self).items() if value is not NOT_GIVEN}
 
 
 DEFAULT_LIMITS = Limits(
@@ -122,11 +122,9 @@ def resolve_limits(*layers: Optional[Limits]) -> ResolvedLimits:
 
     A first-byte clock that no layer gives has the idle clock's value.
     """
-    merged = Limits()
-    for layer in layers:
+    merged = DEFAULT_LIMITS.given()
+    for layer in reversed(layers):
         if layer is not None:
-            merged = merged.over(layer)
-    merged = merged.over(DEFAULT_LIMITS)
-    merged = merged.over(Limits(first_byte_timeout=merged.idle_timeout))
-    values: Any = {field.name: getattr(merged, field.name) for field in fields(merged)}
-    return ResolvedLimits(**values)
+            merged.update(layer.given())
+    merged.setdefault("first_byte_timeout", merged["idle_timeout"])
+    return ResolvedLimits(**merged)

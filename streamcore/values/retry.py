@@ -4,7 +4,7 @@
 In: a ``RetryPolicy``, the failure of an attempt, how many attempts there have
 been, and a source of randomness. Out of ``decide``: seconds to wait, or None to
 stop. Pure: whoever executes it waits, watches cancel and the total clock, and
-never retries after a chunk was shown. The rules: design.md §6 and §7.
+never retries after a chunk was shown. The rules: DESIGN.md §6 and §7.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 
 In: neutral messages, as read or made by hand. Refused with ``INVALID_REQUEST``:
 a tool call that has not exactly one result directly after it, arguments that do
-not parse, and hand-made blocks that no wire message can hold (design.md §6).
+not parse, and hand-made blocks that no wire message can hold (DESIGN.md §6).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 
 In: plain JSON values. Out: compact UTF-8 JSON. Refused with ``INVALID_REQUEST``
 that names the place and quotes no text: surrogate halves, NaN, Infinity, circular
-values and those JSON has no form for (RFC 8259, design.md §6).
+values and those JSON has no form for (RFC 8259, DESIGN.md §6).
 """
 
 from __future__ import annotations

@@ -27,6 +27,8 @@ from .dialects import (
 from .sse import BOM, SseEvent, SseParser
 
 _BLANKS = b" \t\r\n"
+# Python's reader makes a list of 56 bytes of two brackets, and no cancel can interrupt it.
+_MOST_BRACKETS = 400_000
 _SHOWN = 200  # characters of a body that is no stream, for the message
 
 
@@ -234,6 +236,11 @@ def _too_large(what: str, setting: str, limit: int) -> LlmError:
 
 def _whole_text(body: Iterable[bytes]) -> str:
     data = b"".join(body)
+    if data.count(b"[") + data.count(b"{") > _MOST_BRACKETS:
+        raise LlmError(
+            f"a JSON document with over {_MOST_BRACKETS} brackets", "MALFORMED_RESPONSE",
+            phase="body",
+        )
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as bad:

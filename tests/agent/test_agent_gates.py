@@ -270,5 +270,5 @@ def test_odd_limit_is_refused_when_made(name: str, value: Any, error: Any) -> No
 
 
 def test_defaults_are_the_documented_ones() -> None:
-    """design.md §7 gives the numbers."""
+    """DESIGN.md §7 gives the numbers."""
     assert AgentLimits() == AgentLimits(8, 50, 20, 16 * 1024, 200 * 1024, 6)

@@ -239,13 +239,22 @@ def test_chat_clock_fires(option: str, time: str) -> None:
 
 
 def test_chat_retries_before_anything_was_shown() -> None:
-    """--retries tries again and says so; without it there is one request."""
-    busy = {"status": 503, "headers": {"retry-after": "0"}, "json": {"error": {"message": "busy"}}}
-    once = chat([busy, says("a")])
+    """By default it tries again twice and says so; --retries says otherwise."""
+    busy = {"status": 503, "json": {"error": {"message": "busy"}}}
+    quick = ("--set", "retry.initial_delay=1ms", "--idle-timeout", "none")
+    once = chat([busy, says("a")], "--retries", "0")
     assert once.code == 1 and once.err.startswith("SERVER: ")
-    again = chat([busy, says("a")], "--retries", "1", "--idle-timeout", "none")
+    again = chat([busy, busy, says("a")], *quick)
     assert (again.code, again.out) == (0, "a\n")
-    assert "attempt 1 failed" in again.err and "SERVER" in again.err
+    assert "attempt 1 failed" in again.err and "attempt 2 failed" in again.err
+    assert "SERVER" in again.err
+    assert chat([busy, busy, busy, says("a")], *quick).code == 1
+
+
+def test_chat_retries_without_any_setting() -> None:
+    """Where no setting speaks of retries, the policy is RetryPolicy()."""
+    busy = {"status": 503, "json": {"error": {"message": "busy"}}}
+    assert chat([busy, says("a")]).out == "a\n"
 
 
 # -- wrong usage --------------------------------------------------------------------------
@@ -615,7 +624,8 @@ def test_cause_the_line_tells_already_is_not_told_twice() -> None:
     assert failure_line(error) == "TRANSPORT: connecting failed: OSError: no route"
     error.__cause__ = OSError("cable is out")
     assert failure_line(error).endswith("no route ← OSError: cable is out")
-    result = run("chat", "hi", "--model", "m", "--base-url", "http://127.0.0.1:9/v1")
+    result = run("chat", "hi", "--model", "m", "--base-url", "http://127.0.0.1:9/v1",
+                 "--retries", "0")
     assert result.code == 1 and result.err.count("onnection refused") == 1
 
 

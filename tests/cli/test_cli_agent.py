@@ -179,6 +179,41 @@ def test_each_stream_gets_what_its_reader_wants(
         one.close()
 
 
+@pytest.mark.parametrize("ends, out", [
+    (["paused", "paused", "stop"], "ab c\n"),
+    (["paused", "tool-calls", "stop"], " c\n"),
+    (["paused", "paused", "paused"], ""),
+])
+def test_captured_answer_has_its_paused_parts(ends: List[str], out: str) -> None:
+    """The text before a pause belongs to the answer; nothing of it is told without its end."""
+    view, streams, _ = view_of(False, False)
+    for step, (text, finish) in enumerate(zip(["a", "b", " c"], ends), 1):
+        view.event(AgentEvent("step-start", step))
+        message = AssistantMessage(content=(TextBlock(text),), finish=finish)
+        view.event(AgentEvent("message", step, message=message))
+    assert streams[0].buffer.getvalue().decode() == out
+
+
+def test_void_answer_is_told_where_it_was_shown() -> None:
+    """A person reads that what is on the screen does not count; a file gets the good one only."""
+    broken = {"steps": [
+        {"text": "I look."},
+        {"tool_call": {"index": 0, "id": "a", "name": "read_file", "arguments": "{"}},
+        {"finish": "tool_calls"}, {"done": True}]}
+    quick = ("--set", "retry.initial_delay=1ms")
+    shown = agent([broken, says("It says hello.")], *quick, stream=Tty).result
+    assert shown.code == 0
+    assert shown.out.startswith("I look.") and shown.out.endswith("It says hello.\n")
+    assert "[step 1] what it has shown so far is void" in shown.err
+    assert agent([broken, says("hello")], *quick).result == Result(0, "hello\n", "")
+
+
+def test_dry_run_and_config_tell_the_retries_of_a_command() -> None:
+    """Without a setting the two retries of ``RetryPolicy()`` are shown, as they will be made."""
+    assert re.search(r"^retry\.max_retries +2 +default$", run("config").out, re.M)
+    assert re.search(r"^  retry\.max_retries +2 +default$", agent([], "--dry-run").result.out, re.M)
+
+
 def test_agent_cut_at_the_output_limit_says_so_and_succeeds() -> None:
     """max-tokens is a proven end, with a word on stderr."""
     scene = agent([says("half", finish="length")])
@@ -253,7 +288,7 @@ def test_signal_while_a_tool_runs_ends_the_program(place: Path) -> None:
 ])
 def test_turn_that_fails_exits_with_one(answers: List[Any], code: str, reason: str) -> None:
     """Nothing unproven is on stdout; the last line of stderr has the code, and the reason."""
-    result = agent(answers).result
+    result = agent(answers, "--retries", "0").result
     assert (result.code, result.out) == (1, "")
     last = result.err.splitlines()[-1]
     assert last.startswith(f"{code}: ") and f"the turn ended: {reason}" in last
@@ -283,7 +318,8 @@ def test_output_cap_holds_for_the_tools(place: Path) -> None:
 
 def test_clock_of_an_option_fires() -> None:
     """Clocks are read with their units."""
-    result = agent([{"steps": [{"text": "a"}, {"stall": True}]}], "--idle-timeout", "300ms").result
+    result = agent([{"steps": [{"text": "a"}, {"stall": True}]}], "--idle-timeout", "300ms",
+                   "--retries", "0").result
     assert (result.code, result.out) == (1, "")
     assert result.err.startswith("TIMEOUT: ")
 
@@ -291,7 +327,7 @@ def test_clock_of_an_option_fires() -> None:
 def test_retries_even_after_text_that_nobody_saw() -> None:
     """Where nothing is shown before it is proven, a broken answer is asked for again."""
     cut = {"steps": [{"text": "half"}, {"close": True}]}
-    again = agent([cut, says("whole")], "--retries", "1", "--set", "retry.initial_delay=1ms")
+    again = agent([cut, says("whole")], "--set", "retry.initial_delay=1ms")
     assert again.result == Result(0, "whole\n", "")
 
 

@@ -87,6 +87,22 @@ def test_core_alone_is_carried_by_default(dest: Path) -> None:
     assert not list(dest.rglob("__pycache__"))
 
 
+def test_pages_of_the_rooms_come_along(dest: Path) -> None:
+    """A copy has the design, and the page of each room that it has."""
+    vendor(dest, "--with", "session")
+    pages = {path.relative_to(dest).as_posix() for path in dest.rglob("*.md")}
+    assert {f"{room}/README.md" for room in (*REQUIRED, "session")} | {"DESIGN.md"} <= pages
+    assert not any(page.startswith(("agent/", "cli/")) for page in pages)
+
+
+def test_pages_of_the_rooms_are_installed() -> None:
+    """Each room has a page, and the installed package carries it with the design."""
+    data = (ROOT / "setup.cfg").read_text(encoding="utf-8").split("package_data]")[1]
+    assert "* = README.md" in data and "DESIGN.md" in data.split("[")[0]
+    assert all((ROOT / "streamcore" / room / "README.md").is_file()
+               for room in (*REQUIRED, *OPTIONAL))
+
+
 def test_licence_of_the_package_is_that_of_the_checkout() -> None:
     """The licence that travels inside the package is the same text."""
     inside = ROOT / "streamcore" / "LICENSE"

@@ -2,7 +2,7 @@
 """Stopping a call: by the cancel event in every phase, by ``close``, and by letting go.
 
 Each time the result comes soon, the socket is closed (the server's side sees it), and no
-thread is made. Rows C1–C6 of the fault list.
+thread is made. Rows C1–C6 of FAULTS.md.
 """
 
 from __future__ import annotations

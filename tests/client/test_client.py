@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 import time
+import traceback
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, List
@@ -230,6 +231,17 @@ def test_failed_stream_raises_the_same_error_again(serve: Any, connect: Any) -> 
     with pytest.raises(LlmError) as still:
         next(stream)
     assert still.value is first.value and "failed" in repr(stream)
+
+
+def test_traceback_of_a_failed_stream_does_not_grow(serve: Any, connect: Any) -> None:
+    """Pulled again and again, the error has as long a traceback as after the second pull."""
+    stream = connect(serve({"steps": [{"close": True}]})).stream("hi")
+    lengths = []
+    for _ in range(20):
+        with pytest.raises(LlmError) as told:
+            next(stream)
+        lengths.append(len(traceback.extract_tb(told.value.__traceback__)))
+    assert len(set(lengths[1:])) == 1
 
 
 def test_finish_of_a_failed_answer_is_never_handed_out(serve: Any, connect: Any) -> None:
@@ -837,14 +849,14 @@ def test_client_shows_and_pickles_no_key(serve: Any, connect: Any) -> None:
 
 
 def test_closed_client_refuses_calls(serve: Any) -> None:
-    """A call after close() is told so before anything is sent."""
+    """A call after close() says so, and is not worth another try."""
     server = serve(HELLO)
     client = Client("m", base_url=server.base_url)
     with client:
         client.complete("hi")
     with pytest.raises(LlmError, match="closed") as refused:
-        client.stream("hi")
-    assert refused.value.code == "ABORTED"
+        client.complete("hi")
+    assert (refused.value.code, refused.value.retryable) == ("TRANSPORT", False)
     client.close()
 
 

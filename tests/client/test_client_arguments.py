@@ -31,7 +31,8 @@ from rawserver import CA, HEAD, LATE, SERVER_FILES, TLS, RawServer, limits, post
 
 CLIENT_FILES = (str(TLS / "client.pem"), str(TLS / "client.key"))
 HELLO: Dict[str, Any] = {"steps": [{"answer": {"text": "hi"}}]}
-TOOL = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
+NO_ARGUMENTS: Dict[str, Any] = {"type": "object", "properties": {}}
+TOOL = {"type": "function", "function": {"name": "f", "parameters": NO_ARGUMENTS}}
 SCHEMA = {"type": "json_schema", "json_schema": {"name": "s", "schema": {"type": "object"}}}
 PINGS: Dict[str, Any] = {"repeat": {"times": 200, "every": 0.05, "steps": [{"comment": "ping"}]}}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Who may import whom: the picture of design.md §3 as data, and the check that it holds.
+"""Who may import whom: the picture of DESIGN.md §3 as data, and the check that it holds.
 
 In: the package's sources, read as text. A room imports only from lower rows; the modules of one
 room may see each other, without cycles. A room that each copy needs imports none that a copy may
@@ -59,9 +59,9 @@ WORLD = {
     "tempfile", "uuid",
 }
 """What no pure module may import: every room below transport's row."""
-DEFAULTS = {(("values", "retry"), "random")}
+DEFAULTS = {(("values", "retry"), "random"), (("values", "messages", "blocks"), "io")}
 """Where the real thing is the default of an argument, and so may be imported."""
-ONLY_DEFAULTS = {"time", "random"}
+ONLY_DEFAULTS = {"time", "random", "io"}
 """A pure module names what is in these as the default of an argument and nowhere else."""
 HARMLESS = {"threading": {"Event"}, "sys": {"float_info", "modules", "version_info", "exc_info"}}
 """All that a pure module may name of these: a type to be given, and facts."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The README's code runs as written, against the loopback provider.
+"""The code of the README, and of each room's page, runs as written against the loopback provider.
 
 Every ``python`` block is run as a script of its own; the environment points the
 named providers at a scripted server, so not a character of the code is changed.
@@ -20,7 +20,12 @@ from streamcore.loopback import LoopbackServer
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-BLOCKS: List[str] = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+PAGES = [ROOT / "README.md", *sorted((ROOT / "streamcore").rglob("README.md"))]
+BLOCKS: List[str] = list(dict.fromkeys(
+    block for page in PAGES for block in re.findall(
+        r"^```python\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    )
+))
 
 TALK = {"steps": [{"text": "Hello, "}, {"text": "Ada."}, {"finish": "stop"}, {"done": True}]}
 SCRIPT = {
@@ -48,7 +53,7 @@ def title(block: str) -> str:
 
 @pytest.mark.parametrize("block", BLOCKS, ids=title)
 def test_readme_block_runs(block: str, tmp_path: Path) -> None:
-    """A block of the README runs to its end and says something, or asserts it."""
+    """A block of a page runs to its end and says something, or asserts it."""
     with LoopbackServer(SCRIPT) as server:
         environ = {
             **os.environ,
@@ -69,9 +74,29 @@ def test_readme_block_runs(block: str, tmp_path: Path) -> None:
     assert done.stdout or "assert" in block
 
 
-def test_readme_names_every_code() -> None:
-    """The table of errors has every code there is."""
-    from streamcore.values.errors import CODES
+def test_readme_is_a_front_page() -> None:
+    """It has at most 250 lines, and each page it leads to is there."""
+    assert len(README.splitlines()) <= 250
+    links = re.findall(r"\]\(([^)#]+)[^)]*\)", README)
+    assert len(links) > 12
+    assert [link for link in links if not (ROOT / link).is_file()] == []
 
-    own = set(CODES) - {"INSUFFICIENT_SYSTEM_RESOURCE"}
-    assert not {code for code in own if f"`{code}`" not in README}
+
+def test_links_within_a_page_lead_to_a_heading() -> None:
+    """A link with a place in it names a heading of that page."""
+    for link, place in re.findall(r"\]\(([^)#]*)#([\w-]+)\)", README):
+        page = (ROOT / (link or "README.md")).read_text(encoding="utf-8")
+        heads = re.findall(r"^#+ (.*)$", page, re.MULTILINE)
+        assert place in [re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-") for head in heads]
+
+
+def test_commands_of_the_readme_exist() -> None:
+    """What the README runs in a shell is there: its scripts, its commands and their options."""
+    shells = "\n".join(re.findall(r"^```\n(.*?)^```$", README, re.MULTILINE | re.DOTALL))
+    scripts = re.findall(r"python3 (scripts/\S+)", shells)
+    assert scripts and all((ROOT / script).is_file() for script in scripts)
+    line, = re.findall(r"python3 -m streamcore (vendor .*)", shells)
+    words = line.split()
+    done = subprocess.run([sys.executable, "-m", "streamcore", words[0], "--help"], cwd=ROOT,
+                          stdout=subprocess.PIPE, timeout=60, check=True)
+    assert all(word in done.stdout.decode() for word in words if word.startswith("--"))

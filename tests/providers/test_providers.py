@@ -11,10 +11,11 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+import re
 import shutil
 from dataclasses import FrozenInstanceError, replace
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any, Callable, Dict, FrozenSet, List, Mapping, Tuple
 
 import pytest
@@ -31,12 +32,18 @@ from streamcore.values.calls import LlmRequest
 from streamcore.values.errors import LlmError
 from streamcore.values.frozen import freeze, thaw
 from streamcore.values.limits import Limits, resolve_limits
-from streamcore.values.messages import Message, ReasoningBlock, ToolCall
+from streamcore.values.messages import (
+    AssistantMessage,
+    Message,
+    ReasoningBlock,
+    TextBlock,
+    ToolCall,
+    ToolResult,
+)
 from streamcore.wire.assembler import assemble
 from streamcore.wire.failures import failure_from_answer
 from streamcore.wire.pipeline import parse_stream
 from fresh_support import fresh
-from scripts_support import load
 from support import DONE, D, F, J, call, run, build_body
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -180,6 +187,124 @@ def takes_no_images(profile: ProviderProfile) -> None:
     assert caught.value.code == "UNSUPPORTED_CONTENT"
 
 
+def sends_ids(pattern: str, unique: bool = False) -> Callable[[ProviderProfile], None]:
+    """Check that ids fit, on both sides of a pair, and come once where they are to."""
+    def check(profile: ProviderProfile) -> None:
+        told = ["call_0", "functions.f:0", "x" * 60, "", "call_0"]
+        history: List[Any] = [{"role": "user", "content": "hi"}]
+        for one in told:
+            history.append(Message("assistant", (ToolCall(one, "f"),)))
+            history.append({"role": "tool", "tool_call_id": one, "content": "1"})
+        sent = body_of(profile, history)["messages"]
+        ids = [m["tool_calls"][0]["id"] for m in sent if m.get("tool_calls")]
+        assert ids == [m["tool_call_id"] for m in sent if m["role"] == "tool"]
+        assert all(re.fullmatch(pattern, one) for one in ids)
+        assert (len(set(ids)) == 5) is unique and len(set(ids)) >= 4
+
+    return check
+
+
+def knows_developers(profile: ProviderProfile) -> None:
+    said = [{"role": "developer", "content": "d"}, {"role": "user", "content": "hi"}]
+    assert [m["role"] for m in body_of(profile, said)["messages"]] == ["developer", "user"]
+
+
+def sends_no_blank_text(profile: ProviderProfile) -> None:
+    call = ToolCall("c", "f")
+    said: List[Any] = [
+        {"role": "user", "content": " "}, Message("assistant", (TextBlock("\n\n"), call)),
+        {"role": "tool", "tool_call_id": "c", "content": " \n"},
+    ]
+    sent = body_of(profile, said)["messages"]
+    assert [m["content"] for m in sent] == ["(no message)", "", "(no output)"]
+
+
+def takes_any_tool_name(profile: ProviderProfile) -> None:
+    tools = [{"name": "a.b c" + "x" * 70}]
+    assert body_of(profile, tools=tools)["tools"][0]["function"]["name"] == tools[0]["name"]
+
+
+def takes_google_names(profile: ProviderProfile) -> None:
+    assert body_of(profile, tools=[{"name": "a.b:c"}])
+    with pytest.raises(LlmError, match="tool name"):
+        body_of(profile, tools=[{"name": "1a"}])
+
+
+def drops_keywords(profile: ProviderProfile) -> None:
+    inner = {"type": "object", "additionalProperties": False, "examples": [{}]}
+    schema = {"$schema": "x", "type": "object", "properties": {"examples": inner}}
+    sent = body_of(profile, tools=[{"name": "f", "parameters": schema}])["tools"][0]["function"]
+    assert sent["parameters"] == {
+        "type": "object", "properties": {"examples": {"type": "object"}},
+    }
+
+
+def joins_system(profile: ProviderProfile) -> None:
+    said = [{"role": "user", "content": "hi"}, {"role": "system", "content": "b"}]
+    sent = body_of_system(profile, said)
+    assert sent == [{"role": "system", "content": "a\n\nb"}, {"role": "user", "content": "hi"}]
+
+
+def body_of_system(profile: ProviderProfile, messages: Any) -> List[Any]:
+    request = LlmRequest.make("m", messages, "a", provider=profile.name)
+    sent: List[Any] = build_body(request, profile.options)["messages"]
+    return sent
+
+
+def caps_output_by_model(profile: ProviderProfile) -> None:
+    caps(profile, "gpt-5", "databricks-gpt-5-mini", "o4-mini", "openai/o3")
+    for model in ("gpt-4o", "llama-4", "claude-opus-4", "gpt-50", "foo3"):
+        body = build_body(LlmRequest.make(model, "hi", max_tokens=7), profile.options)
+        assert body["max_tokens"] == 7 and "max_completion_tokens" not in body
+
+
+def caps(profile: ProviderProfile, *models: str) -> None:
+    for model in models:
+        body = build_body(LlmRequest.make(model, "hi", max_tokens=7), profile.options)
+        assert body["max_completion_tokens"] == 7 and "max_tokens" not in body
+
+
+def fills_reasoning(filler: str, always: bool) -> Callable[[ProviderProfile], None]:
+    def check(profile: ProviderProfile) -> None:
+        other = AssistantMessage(
+            content=(ReasoningBlock("theirs"), ToolCall("c", "f")), provider="another"
+        )
+        said: List[Any] = [
+            {"role": "user", "content": "hi"}, other,
+            {"role": "tool", "tool_call_id": "c", "content": "1"},
+            {"role": "assistant", "content": "so"}, {"role": "user", "content": "and?"},
+        ]
+        sent = body_of(profile, said)["messages"]
+        assert sent[1]["reasoning_content"] == filler
+        assert sent[3].get("reasoning_content") == (filler if always else None)
+        returns_reasoning_as("reasoning_content")(profile)
+
+    return check
+
+
+def joins_parts(profile: ProviderProfile) -> None:
+    parts = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
+    said = [
+        {"role": role, "content": parts} for role in ("system", "user", "assistant", "user")
+    ]
+    call = ToolCall("c", "f")
+    said += [Message("assistant", (call,)), Message("tool", (ToolResult("c", freeze(parts)),))]
+    sent = [m["content"] for m in body_of(profile, said)["messages"]]
+    assert sent == ["a\n\nb", "a\n\nb", "ab", "a\n\nb", "", "a\n\nb"]
+
+
+def takes_no_addresses(profile: ProviderProfile) -> None:
+    for url, code in (("https://h/i.png", "UNSUPPORTED_CONTENT"), (DATA_URL, None)):
+        image = {"type": "image_url", "image_url": {"url": url}}
+        said = [{"role": "user", "content": [image]}]
+        if code is None:
+            assert body_of(profile, said)["messages"][0]["content"] == [image]
+        else:
+            with pytest.raises(LlmError) as caught:
+                body_of(profile, said)
+            assert caught.value.code == code
+
+
 def sends_bare_key(profile: ProviderProfile) -> None:
     assert (profile.key_header, profile.key_prefix) == ("api-key", "")
 
@@ -319,6 +444,7 @@ def passes_first_frame_over(profile: ProviderProfile) -> None:
     assert run(first + D({"content": "a"}) + F("stop") + DONE).message.text == "a"
 
 
+DATA_URL = "data:image/png;base64,iVBORw0KGgo="
 Check = Callable[[ProviderProfile], None]
 ADDRESS = frozenset({"base_path"})
 KEY = frozenset({"key_header", "key_prefix"})
@@ -327,6 +453,29 @@ BACK = frozenset({"reasoning_passback"})
 FIELD, EFFORTS = frozenset({"reasoning_field"}), frozenset({"efforts"})
 CUT = frozenset({"cut_as_complete"})
 NOTHING: FrozenSet[str] = frozenset()
+Row = Tuple[str, FrozenSet[str], Check]
+GATEWAY_IDS: Row = (
+    "the id of a call is 40 letters", frozenset({"call_ids", "unique_call_ids"}),
+    sends_ids("[A-Za-z0-9_-]{1,40}", unique=True),
+)
+OPENAI_IDS: Row = (
+    "the id of a call has at most 40", frozenset({"call_ids"}), sends_ids("(?s:.{1,40})"),
+)
+NO_BLANKS: Row = ("no text is empty or blank", frozenset({"blank_text"}), sends_no_blank_text)
+ANY_NAME: Row = ("a tool may have any name", frozenset({"tool_names"}), takes_any_tool_name)
+DEVELOPERS: Row = (
+    "the role `developer` is known", frozenset({"developer_role"}), knows_developers,
+)
+ONE_SYSTEM: Row = (
+    "there is one system message", frozenset({"one_system_message"}), joins_system,
+)
+CAP_BY_MODEL: Row = (
+    "the output cap of GPT-5", frozenset({"max_completion_tokens_models"}), caps_output_by_model,
+)
+NO_ADDRESSES: Row = (
+    "an image is sent as data", frozenset({"image_addresses"}), takes_no_addresses,
+)
+FILLER = frozenset({"reasoning_filler"})
 
 WORDS = ("none", "minimal", "low", "medium", "high", "xhigh")
 THINKING = {
@@ -341,18 +490,22 @@ GLM: List[Tuple[str, FrozenSet[str], Check]] = [
     ("thinking is switched by `thinking.type`", EFFORTS, switches(**THINKING)),
     ("`reasoning_content` goes back", NOTHING, returns_reasoning_as("reasoning_content")),
     ("the choice index may number the phases", NOTHING, reads_phases),
+    ("a call without reasoning goes back", FILLER, fills_reasoning(" ", always=False)),
 ]
 
 NOTES: Dict[str, List[Tuple[str, FrozenSet[str], Check]]] = {
     "openai": [
         ("the output cap travels as", CAP, caps_output),
         ("reasoning is never sent back", BACK, keeps_reasoning),
+        OPENAI_IDS,
+        DEVELOPERS,
     ],
     "deepseek": [
         ("thinking is switched by", EFFORTS, switches(**DEEPSEEK_EFFORTS)),
-        ("`reasoning_content` goes back", NOTHING, returns_reasoning_as("reasoning_content")),
+        ("`reasoning_content` goes back", BACK | FILLER, fills_reasoning("", always=True)),
         ("image parts are refused", frozenset({"images"}), takes_no_images),
         ("cached input is reported as", NOTHING, takes_cache_out),
+        ("the parts of a text are joined", frozenset({"text_parts"}), joins_parts),
     ],
     "openrouter": [
         ("the effort travels as `reasoning.effort`", EFFORTS,
@@ -361,6 +514,8 @@ NOTES: Dict[str, List[Tuple[str, FrozenSet[str], Check]]] = {
         ("several calls of one answer may all carry index 0", NOTHING,
          reads_calls(call(0, "x", "f", '{"a":1}'), call(0, "y", "g", "{}"))),
         ("usage comes after the finish word", NOTHING, reads_late_usage),
+        GATEWAY_IDS,
+        NO_BLANKS,
     ],
     "groq": [
         ("the output cap travels as", CAP, caps_output),
@@ -373,10 +528,13 @@ NOTES: Dict[str, List[Tuple[str, FrozenSet[str], Check]]] = {
         ("`stream_options` is left out", frozenset({"stream_options"}), leaves_stream_options_out),
         ("reasoning is never sent back", BACK, keeps_reasoning),
         ("content may be a list of", NOTHING, reads_parts("thinking", "thinking")),
+        ("the id of a call is nine", frozenset({"call_ids"}), sends_ids("[A-Za-z0-9]{9}")),
     ],
     "gemini": [
         ("reasoning is never sent back", BACK, keeps_reasoning),
         ("a call carries `extra_content", NOTHING, keeps_signature),
+        ("a tool's name may hold dots", frozenset({"tool_names"}), takes_google_names),
+        ("tool schemas go without", frozenset({"schema_without"}), drops_keywords),
     ],
     "xai": [
         ("the output cap travels as", CAP, caps_output),
@@ -388,6 +546,9 @@ NOTES: Dict[str, List[Tuple[str, FrozenSet[str], Check]]] = {
         ("the output cap travels as", CAP, caps_output),
         ("older models switch thinking", EFFORTS, splits_efforts_by_model),
         ("`reasoning_content` goes back", NOTHING, returns_reasoning_as("reasoning_content")),
+        ("a call without reasoning goes back", FILLER, fills_reasoning(" ", always=False)),
+        NO_BLANKS,
+        NO_ADDRESSES,
     ],
     "zhipu": GLM,
     "zai": GLM,
@@ -396,6 +557,7 @@ NOTES: Dict[str, List[Tuple[str, FrozenSet[str], Check]]] = {
          switches(off={"enable_thinking": False}, on={"enable_thinking": True})),
         ("later fragments of a call carry an empty id", NOTHING,
          reads_calls(call(0, "x", "f", '{"a"'), call(0, "", None, ":1}"))),
+        ONE_SYSTEM,
     ],
     "together": [
         ("reasoning comes and goes back as", FIELD, returns_reasoning_as("reasoning")),
@@ -405,6 +567,7 @@ NOTES: Dict[str, List[Tuple[str, FrozenSet[str], Check]]] = {
     "fireworks": [
         ("the session id travels as", frozenset({"session_header"}),
          sends_session_as("x-session-affinity")),
+        ONE_SYSTEM,
     ],
     "azure": [
         ("the key travels bare", KEY, sends_bare_key),
@@ -412,11 +575,15 @@ NOTES: Dict[str, List[Tuple[str, FrozenSet[str], Check]]] = {
         ("the output cap travels as", CAP, caps_output),
         ("reasoning is never sent back", BACK, keeps_reasoning),
         ("the first frame has no choices", NOTHING, passes_first_frame_over),
+        OPENAI_IDS,
+        DEVELOPERS,
     ],
     "azure-ai-foundry": [
         ("the key travels bare", KEY, sends_bare_key),
         ("every resource has its own address", ADDRESS, lives_at("/openai/v1")),
         ("the last line", DONE_MARK, ends_unterminated),
+        CAP_BY_MODEL,
+        GATEWAY_IDS,
     ],
     "perplexity": [
         ("user and assistant must alternate", frozenset({"alternate"}), alternates),
@@ -440,6 +607,9 @@ NOTES: Dict[str, List[Tuple[str, FrozenSet[str], Check]]] = {
         ("an `Editor-Version` is sent", frozenset({"headers"}), sends_editor),
         ("the first call of an answer may be numbered 1", NOTHING,
          reads_calls(call(1, "x", "f", '{"a"'), call(1, None, None, ":1}"))),
+        ("the output cap travels as", CAP, caps_output),
+        GATEWAY_IDS,
+        NO_BLANKS,
     ],
     "baseten": [
         ("every fragment of a call may have an id", NOTHING,
@@ -450,31 +620,41 @@ NOTES: Dict[str, List[Tuple[str, FrozenSet[str], Check]]] = {
         ("every workspace has its own address", ADDRESS, lives_at("/serving-endpoints")),
         ("answers of OpenAI models end without", DONE_MARK, ends_without_done),
         ("reasoning comes as a content part", BACK, reads_parts("reasoning", "summary")),
+        CAP_BY_MODEL,
+        GATEWAY_IDS,
+        NO_BLANKS,
     ],
     "ollama": [
         ("reasoning comes and goes back as", FIELD, returns_reasoning_as("reasoning")),
         ("efforts are none, low, medium and high", EFFORTS,
          switches(**{w: {"reasoning_effort": w} for w in ("none", "low", "medium", "high")})),
+        NO_ADDRESSES,
+        ANY_NAME,
     ],
     "llama.cpp": [
         ("user and assistant must alternate", frozenset({"alternate"}), alternates),
         ("an answer as long as the token cap", CUT, reads_cut),
         ("a full context is an error of type", NOTHING, reads_full_context),
+        ANY_NAME,
     ],
     "vllm": [
         ("user and assistant must alternate", frozenset({"alternate"}), alternates),
         ("reasoning goes back as", FIELD, returns_reasoning_as("reasoning")),
         ("an answer as long as the token cap", CUT, reads_cut),
+        ANY_NAME,
     ],
     "lmstudio": [
         ("user and assistant must alternate", frozenset({"alternate"}), alternates),
+        ANY_NAME,
     ],
     "transformers": [
         ("answers end without", DONE_MARK, ends_without_done),
         ("`stream_options` is left out", frozenset({"stream_options"}), leaves_stream_options_out),
         ("an answer as long as the token cap", CUT, reads_cut),
         ("no reasoning effort is taken", EFFORTS, takes_no_effort),
+        ANY_NAME,
     ],
+    "openai-compatible": [ANY_NAME],
 }
 
 
@@ -510,6 +690,8 @@ def test_settings_off_the_defaults_all_have_a_note(profile: ProviderProfile) -> 
     bent |= {name for name in watched if getattr(profile, name) != getattr(PLAIN, name)}
     explained = {name for _, names, _ in NOTES.get(profile.name, []) for name in names}
     assert bent == explained
+    told = {name for note in profile.notes for name in note.options}
+    assert told == explained & set(profile.options.DEFAULTS) - {"done_marker"}
 
 
 # What is published
@@ -581,7 +763,7 @@ def test_deepseek_is_as_promised() -> None:
         "deepseek-v4-pro", 1_000_000, 256_000, ("off", "high", "max"), "high", False
     )
     assert profile.effort_fields("off") == {"thinking": {"type": "disabled"}}
-    assert profile.options.reasoning_passback == "tool-calls"
+    assert profile.options.reasoning_passback == "always"
 
 
 # Addresses
@@ -872,46 +1054,6 @@ def test_recorded_source_is_read_with_the_profile(
             assert outcome.code in row["error"]
         else:
             assert (outcome.message.text or "") == (row["message"]["content"] or "")
-
-
-@pytest.fixture(scope="module")
-def table() -> ModuleType:
-    """The script that writes the README's table."""
-    return load("providers_table")
-
-
-def test_readme_has_the_table_of_the_profiles(table: ModuleType) -> None:
-    """The README and the profiles say the same."""
-    readme = table.README.read_text(encoding="utf-8") if table.README.exists() else ""
-    if table.BEGIN not in readme:
-        pytest.skip("the README has no place for the table yet")
-    assert table.replaced(readme) == readme, "run scripts/providers_table.py"
-
-
-def test_table_has_a_row_for_each_profile_and_note(table: ModuleType) -> None:
-    """Nothing is left out, and no cell breaks a row."""
-    lines = table.render().splitlines()
-    rows = [line for line in lines if line.startswith("| `")]
-    assert len(rows) == len(PROFILES) + sum(len(p.notes) for p in list_profiles())
-    for line in lines:
-        if line:
-            assert line.replace("\\|", "").count("|") in (5, 7)
-
-
-def test_table_check_tells_a_readme_that_differs(
-    table: ModuleType, tmp_path: Path, capsys: "pytest.CaptureFixture[str]"
-) -> None:
-    """--check writes nothing and exits 1; without it the table is put in its place."""
-    readme = tmp_path / "README.md"
-    assert table.main(["--check"], readme) == 1  # there is none
-    readme.write_text(f"a\n{table.BEGIN}\nold\n{table.END}\nb\n", encoding="utf-8")
-    assert table.main(["--check"], readme) == 1
-    assert "old" in readme.read_text(encoding="utf-8")
-    assert "differs" in capsys.readouterr().err
-    assert table.main([], readme) == 0 and table.main(["--check"], readme) == 0
-    text = readme.read_text(encoding="utf-8")
-    assert text.startswith("a\n") and text.endswith("b\n") and "`deepseek`" in text
-    assert table.main(["--help"], readme) == 0 and table.main(["--odd"], readme) == 2
 
 
 def test_profile_is_loaded_when_it_is_asked_for() -> None:

@@ -141,7 +141,7 @@ def test_held_call_is_tried_again_after_chunks() -> None:
 
 def test_held_call_that_fails_for_good_gives_what_had_come() -> None:
     """After the last attempt its chunks come, then the failure."""
-    adapter = Scripted([TextDelta(0, "never seen"), BUSY], [*GOOD[:2], BUSY])
+    adapter = Scripted([BlockStart(0, "text"), TextDelta(0, "never seen"), BUSY], [*GOOD[:2], BUSY])
     chunks = run(adapter, replace(QUICK, max_retries=1), whole=True)
     assert chunks == [*GOOD[:2], Finish(FinishReason("error", BUSY.failure))]
 
@@ -153,6 +153,30 @@ def test_usage_alone_rules_no_retry_out() -> None:
     assert run(Scripted([cut], GOOD)) == GOOD
     chunks = run(Scripted([cut]), replace(QUICK, max_retries=0))
     assert chunks[0] == UsageChunk(TokenUsage(input_tokens=7)) and len(chunks) == 2
+
+
+def test_usage_of_failed_attempts_is_added_up() -> None:
+    """What attempts that were tried again told of their usage is there to count."""
+    cut = LlmError("cut", "STREAM_CLOSED", partial=Partial(usage=TokenUsage(input_tokens=7)))
+    call = start(Scripted([cut], [cut], GOOD))
+    assert list(call.chunks()) == GOOD
+    assert call.failed_usage == TokenUsage(input_tokens=14)
+
+
+def test_wait_ends_by_a_clock_that_is_exact() -> None:
+    """A clock that moves by what was slept, and by nothing more, ends each wait."""
+    now = [1.7]
+
+    def sleep(seconds: float) -> None:
+        assert len(slept) < 100
+        slept.append(seconds)
+        now[0] += seconds
+
+    for asked in (0.2, 0.6, 1.1, 1.9, 2.4):
+        slept: List[float] = []
+        context = CallContext(clock=lambda: now[0], sleep=sleep)
+        assert run(Scripted([limited(asked)], GOOD), context=context) == GOOD
+        assert sum(slept) == pytest.approx(asked)
 
 
 @pytest.mark.parametrize("asked", [0.03, 0.12])
@@ -257,6 +281,20 @@ def test_wait_that_the_total_clock_does_not_allow_is_not_begun() -> None:
     assert time.monotonic() - began < 3.0 and len(adapter.times) == 1
 
 
+@pytest.mark.parametrize("delay", [0.1, 0.3, 0.7, 1.0 / 3.0, 29.999999999])
+def test_wait_ends_with_a_clock_that_moves_by_what_was_slept(delay: float) -> None:
+    """A float's remainder leaves nothing to wait for."""
+    now = [1000.0]
+
+    def sleep(seconds: float) -> None:
+        now[0] += seconds
+
+    context = CallContext(clock=lambda: now[0], sleep=sleep)
+    adapter = Scripted([limited(delay)], GOOD)
+    assert run(adapter, context=context) == GOOD
+    assert now[0] - 1000.0 == pytest.approx(delay)
+
+
 def test_each_attempt_is_a_new_prepared_call() -> None:
     """Hooks are asked again, and a route replaced in between is taken."""
     runtime, hooked = LlmRuntime(), []
@@ -341,3 +379,56 @@ def test_leaving_early_closes_the_attempt() -> None:
     next(chunks)
     chunks.close()
     assert adapter.closed == 1 and next(chunks, None) is None
+
+
+MALFORMED = LlmError("a call does not parse", "MALFORMED_TOOL_CALL")
+SHOWN: List[Any] = [BlockStart(0, "text"), TextDelta(0, "so "), MALFORMED]
+
+
+def test_shown_chunks_are_void_for_the_codes_that_are_named() -> None:
+    """The chunks of both attempts come, one finish, and ``attempts`` says where they part."""
+    adapter = Scripted(SHOWN, GOOD)
+    call = start(adapter, ask_again=["MALFORMED_TOOL_CALL"])
+    seen = [(call.attempts, chunk) for chunk in call.chunks()]
+    assert seen == [*((1, chunk) for chunk in SHOWN[:2]), *((2, chunk) for chunk in GOOD)]
+    assert call.answer.message.text == "hello" and adapter.closed == 2
+
+
+@pytest.mark.parametrize("codes, shown, attempts", [
+    ((), SHOWN, 1),
+    (("SERVER",), SHOWN, 1),
+    (("MALFORMED_TOOL_CALL",), [MALFORMED], 3),
+    (("MALFORMED_TOOL_CALL",), SHOWN, 3),
+    (("MALFORMED_TOOL_CALL",), [*SHOWN[:2], BUSY], 1),
+])
+def test_asking_again_takes_the_tries_of_the_policy(
+    codes: Any, shown: List[Any], attempts: int
+) -> None:
+    """Other failures after shown chunks end the call; the last attempt's finish is passed on."""
+    adapter = Scripted(shown)
+    call = start(adapter, ask_again=codes)
+    chunks = list(call.chunks())
+    assert (call.attempts, len(adapter.times)) == (attempts, attempts)
+    assert failure_of(chunks).code == shown[-1].code
+    assert sum(isinstance(chunk, Finish) for chunk in chunks) == 1
+
+
+def test_failed_usage_counts_attempts_that_were_shown() -> None:
+    """What a void attempt cost is told."""
+    cost = LlmError("bad call", "MALFORMED_TOOL_CALL", partial=Partial(usage=TokenUsage(3, 1)))
+    call = start(Scripted([*SHOWN[:2], cost], GOOD), ask_again=["MALFORMED_TOOL_CALL"])
+    list(call.chunks())
+    assert call.failed_usage == TokenUsage(3, 1)
+
+
+@pytest.mark.parametrize("own, attempts", [(None, 3), (RetryPolicy(max_retries=0), 1)])
+def test_default_policy_counts_where_nobody_has_one(
+    own: Optional[RetryPolicy], attempts: int
+) -> None:
+    """It is weaker than the adapter's own."""
+    adapter = Scripted([BUSY])
+    if own is not None:
+        adapter.retry = own  # type: ignore[attr-defined]
+    call = start(adapter, None, default_policy=QUICK)  # type: ignore[arg-type]
+    list(call.chunks())
+    assert call.attempts == attempts

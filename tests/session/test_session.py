@@ -486,7 +486,7 @@ def test_odd_number_of_a_provider_does_not_lose_the_answer(session: Session) -> 
 def test_every_kind_of_block_comes_back(session: Session) -> None:
     """Images, opaque parts and extras of blocks survive the log."""
     message = Message("user", (
-        TextBlock("a", freeze({"cache": True})), ImageBlock("data:x", "low"),
+        TextBlock("a", freeze({"cache": True})), ImageBlock("data:image/png;base64,AA", "low"),
         OpaqueBlock(freeze({"type": "audio", "n": [1, {"m": None}]})),
     ), name="me")
     session.user_message(message)
@@ -638,7 +638,9 @@ def test_every_request_can_be_rebuilt_to_the_byte(session: Session) -> None:
     session.tool_result("call_0", "")
     ask(temperature=0.25)
     session.user_message(Message.from_dict({"role": "user", "content": [
-        {"type": "text", "text": "é\u2028"}, {"type": "image_url", "image_url": {"url": "u"}}]}))
+        {"type": "text", "text": "é\u2028"},
+        {"type": "image_url", "image_url": {"url": "https://h/u"}},
+    ]}))
     session.user_message(user("where?"))
     ask(stop=["a"])
     derived = session.derive_messages()

@@ -364,7 +364,7 @@ def test_close_among_calls_ends_them_with_a_sentence() -> None:
                     thread.join()
     finally:
         sys.setswitchinterval(before)
-    assert set(ends) == {"ok", "ABORTED: the client is closed: no request was sent"}
+    assert set(ends) == {"ok", "TRANSPORT: the client is closed: no request was sent"}
 
 
 @pytest.mark.long

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What goes wrong in the field, as a user of ``Client`` meets it: a test per row of faults.md.
+"""What goes wrong in the field, as a user of ``Client`` meets it: a test per row of FAULTS.md.
 
 Rows of transport, errors and retry, cancellation, and those of other sections that need a
 server. Every answer is a script of the loopback provider; clocks are short and their bounds
@@ -702,7 +702,7 @@ MATRIX = [
 def test_e9_statuses(
     serve: Any, connect: Any, status: int, wanted: str, again: bool, body: Any
 ) -> None:
-    """E9: the table of design.md §6, and what is tried again by it."""
+    """E9: the table of DESIGN.md §6, and what is tried again by it."""
     server = serve({"status": status, **body}, HI)
     with pytest.raises(LlmError) as caught:
         connect(server).complete("hi")

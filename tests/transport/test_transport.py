@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """One POST on real sockets: what is sent, how the body arrives, what each fault becomes.
 
-Rows T1–T28 of the fault list as far as bytes and sockets go. Each case runs plain and, where
+Rows T1–T28 of FAULTS.md as far as bytes and sockets go. Each case runs plain and, where
 TLS could differ, over TLS too.
 """
 
@@ -588,12 +588,12 @@ def test_import_needs_no_requests() -> None:
 
 
 def test_transport_that_is_closed_refuses() -> None:
-    """A call after ``close`` ends as one that its caller stopped; closing twice is no mistake."""
+    """A call after ``close`` is not worth another try; closing twice is no mistake."""
     transport = Transport()
     transport.close()
     transport.close()
     error, _ = outcome(lambda: post(transport, "http://127.0.0.1:9/v1"))
-    assert (error.code, error.retryable) == ("ABORTED", False) and "closed" in str(error)
+    assert (error.code, error.retryable) == ("TRANSPORT", False) and "closed" in str(error)
     with pytest.raises(ValueError):
         Transport(pool_size=0)
 

@@ -2,7 +2,7 @@
 """The four clocks on real sockets: silent, dripping, deaf; plain, TLS, and through a proxy.
 
 A clock fires at its time, says its name, its value and its setting; time in which nobody waits
-does not count. Rows T6, T9, T10, T28, S8 and C12 of the fault list.
+does not count. Rows T6, T9, T10, T28, S8 and C12 of FAULTS.md.
 """
 
 from __future__ import annotations

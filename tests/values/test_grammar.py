@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The grammar checker: it passes what design.md §5 allows and names each rule that is broken."""
+"""The grammar checker: it passes what DESIGN.md §5 allows and names each rule that is broken."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from streamcore.values.chunks import (
 )
 from streamcore.values.errors import Failure
 from streamcore.values.frozen import FrozenDict
-from streamcore.values.grammar import ChunkGrammar, check_grammar
+from streamcore.values.grammar import ChunkFault, ChunkGrammar, check_grammar
 from streamcore.values.messages import OpaqueBlock, ReasoningBlock, TextBlock, ToolCall
 from streamcore.values.usage import TokenUsage
 
@@ -30,6 +30,7 @@ CALL = [
     BlockStart(1, "tool-call"), ToolCallDelta(1, "i", "f", ""), ToolCallDelta(1, None, None, "{}"),
 ]
 CALL_END = BlockEnd(1, ToolCall("i", "f", "{}"))
+SECOND = [BlockStart(2, "tool-call"), ToolCallDelta(2, "i", "f", CALL_END.block.arguments)]
 USAGE = UsageChunk(TokenUsage(1, 1))
 SEARCH = BlockStart(0, "opaque", "web_search_call")
 SEARCH_END = BlockEnd(0, OpaqueBlock(FrozenDict(type="web_search_call")))
@@ -85,7 +86,7 @@ def test_allowed_stream_passes_unchanged(chunks: List[Any]) -> None:
     ([TEXT[0], BlockEnd(0, TextBlock(""))], "empty text block"),
     ([*TEXT, BlockEnd(0, TextBlock("a"))], "unlike the deltas"),
     ([*TEXT, BlockEnd(0, ReasoningBlock("ab"))], "ends as reasoning"),
-    ([*TEXT, TEXT_END, TEXT_END], "out of order"),
+    ([*TEXT, TEXT_END, TEXT_END], "second block-end"),
     ([*TEXT, TEXT_END, TextDelta(0, "c")], "after the end began"),
     ([*TEXT, TEXT_END, CALL[0]], "after the end began"),
     ([*TEXT, *CALL, CALL_END, TEXT_END], "out of order"),
@@ -104,12 +105,21 @@ def test_allowed_stream_passes_unchanged(chunks: List[Any]) -> None:
     ([*TEXT, *CALL, TEXT_END, CALL_END, end("awaits-client")], "awaits-client with calls"),
     ([SEARCH, end("paused")], "open at the finish paused"),
     ([*TEXT, TEXT_END, end("tool-calls")], "without a call"),
-    (["text"], "no chunk"),
+    ([*TEXT, *CALL, *SECOND, TEXT_END, CALL_END, BlockEnd(2, CALL_END.block)], "two calls"),
+    ([BlockStart(0, "tool-call"), ToolCallDelta(0, "i", "f", "{"),
+      BlockEnd(0, ToolCall("i", "f", "{"))], "do not parse"),
 ])
 def test_broken_rule_is_named(chunks: List[Any], rule: str) -> None:
-    """Each break is an AssertionError that says which rule."""
-    with pytest.raises(AssertionError, match=rule):
+    """Each break is a ChunkFault that says which rule."""
+    with pytest.raises(ChunkFault, match=rule):
         list(check_grammar(chunks))
+
+
+def test_what_is_no_chunk_is_a_type_error() -> None:
+    """A chunk's dict, say, is not taken in silence."""
+    for odd in ("text", {"type": "text-delta"}):
+        with pytest.raises(TypeError, match="a chunk is a StreamChunk"):
+            list(check_grammar([odd]))  # type: ignore[list-item]
 
 
 def test_machine_and_iterator_check_alike() -> None:

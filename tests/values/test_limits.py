@@ -16,7 +16,7 @@ SIZES = ["max_stream_bytes", "max_event_bytes", "max_tool_calls", "max_tool_argu
 
 
 def test_limits_defaults():
-    """Nothing given anywhere resolves to the table of design.md §7."""
+    """Nothing given anywhere resolves to the table of DESIGN.md §7."""
     limits = resolve_limits()
     assert (limits.connect_timeout, limits.first_byte_timeout) == (10.0, 30.0)
     assert (limits.idle_timeout, limits.total_timeout) == (30.0, 60.0)

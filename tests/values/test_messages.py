@@ -9,6 +9,7 @@ import dataclasses
 import json
 import pickle
 import random
+from pathlib import Path
 from typing import Any, Dict, List
 
 import pytest
@@ -583,3 +584,35 @@ def test_opaque_data_of_two_megabytes() -> None:
     image = random.Random(7).randbytes(2_000_000)
     part = {"type": "image_generation_call", "result": base64.b64encode(image).decode("ascii")}
     assert OpaqueBlock(freeze(part)).data() == image
+
+
+# -- images out of files -------------------------------------------------------------------
+
+IMAGES = [
+    (b"\x89PNG\r\n\x1a\n\0", "image/png"), (b"\xff\xd8\xff\xe0", "image/jpeg"),
+    (b"GIF87a", "image/gif"), (b"GIF89a", "image/gif"), (b"RIFF\0\0\0\0WEBPVP8 ", "image/webp"),
+]
+
+
+@pytest.mark.parametrize("data, kind", IMAGES)
+def test_image_from_file(data: bytes, kind: str, tmp_path: Path) -> None:
+    """The bytes say what it is, whatever the file is named, and are all there."""
+    path = tmp_path / "cat.jpg"
+    path.write_bytes(data)
+    for given in (path, str(path)):
+        image = ImageBlock.from_file(given, "low")
+        assert (image.url[: len(kind) + 13], image.detail) == (f"data:{kind};base64,", "low")
+        assert base64.b64decode(image.url.partition(",")[2]) == data
+    told = image.to_dict()
+    assert OpaqueBlock({"type": "image_url", "image_url": told}).data() == data
+
+
+@pytest.mark.parametrize("data", [b"", b"%PDF-1.7", b"RIFF\0\0\0\0WAVE", b"<svg/>", b"\x89PN"])
+def test_image_from_another_file(data: bytes, tmp_path: Path) -> None:
+    """What is no image of the four kinds is refused; a file that is not there is an OSError."""
+    path = tmp_path / "cat.png"
+    path.write_bytes(data)
+    with pytest.raises(ValueError, match="no PNG, JPEG, GIF or WebP"):
+        ImageBlock.from_file(path)
+    with pytest.raises(OSError):
+        ImageBlock.from_file(tmp_path / "none.png")

@@ -13,6 +13,7 @@ from streamcore.values.chunks import (
 )
 from streamcore.values.errors import Failure, LlmError, Partial
 from streamcore.values.frozen import freeze
+from streamcore.values.grammar import ChunkFault
 from streamcore.values.messages import OpaqueBlock, ReasoningBlock, TextBlock, ToolCall
 from streamcore.values.usage import TokenUsage
 from streamcore.wire.assembler import MessageAssembler, assemble
@@ -83,12 +84,13 @@ def test_state_can_be_read_at_any_time() -> None:
 def test_chunks_after_the_finish_and_second_ends_are_refused() -> None:
     """A stream that goes on is no stream of ours."""
     machine = MessageAssembler()
-    machine.push(ENDS[1])
-    with pytest.raises(ValueError):
-        machine.push(ENDS[1])
+    for chunk in (BlockStart(0, "text"), TextDelta(0, "x"), BlockEnd(0, TextBlock("x"))):
+        machine.push(chunk)
+    with pytest.raises(ChunkFault, match="second block-end"):
+        machine.push(BlockEnd(0, TextBlock("x")))
     machine.push(finish("stop"))
-    with pytest.raises(ValueError):
-        machine.push(TextDelta(1, "more"))
+    with pytest.raises(ChunkFault, match="after the finish"):
+        machine.push(TextDelta(0, "more"))
 
 
 def test_many_blocks_keep_their_order() -> None:

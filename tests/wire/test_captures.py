@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What real providers sent, recorded in ../shared/captures: each comes to what it must.
+"""What real providers sent, as recorded: each answer comes to what it must.
 
 Content, reasoning, calls, finish and usage exactly, or one of the right errors; the same for
 every cut; no message from a stream cut before its end. Captures of up to 4 KB run through the
@@ -36,7 +36,7 @@ STEP = 8  # one position in so many is tried in quick runs too
 CUTS = 8  # positions a capture is cut and truncated at, through the whole pipeline
 LARGE_CUTS = 40  # positions for the parser alone, above 4 KB
 
-pytestmark = pytest.mark.skipif(not ROWS, reason="no ../shared/captures beside this checkout")
+pytestmark = pytest.mark.skipif(not ROWS, reason="no recorded answers beside this checkout")
 
 
 def is_document(body: bytes) -> bool:
@@ -93,7 +93,7 @@ def first_of(*counts: Optional[int]) -> Optional[int]:
 
 
 def expected_usage(report: Optional[Dict[str, Any]]) -> Optional[Dict[str, int]]:
-    """Normalise a provider's report by design.md §5, independently of the package."""
+    """Normalise a provider's report by DESIGN.md §5, independently of the package."""
     if not report:
         return None
     prompt, completion = count_of(report, "prompt_tokens"), count_of(report, "completion_tokens")

@@ -164,7 +164,7 @@ def test_codes_are_known():
     assert words | set(CODE_BY_STATUS.values()) <= set(CODES)
 
 
-# The table of design.md §6.
+# The table of DESIGN.md §6.
 
 
 @pytest.mark.parametrize(
@@ -862,7 +862,7 @@ def test_message_hides_secret(length, before):
     ],
 )
 def test_find_error_shapes(payload, event, error):
-    """Every shape of design.md §8.4 is an error, with choices beside it too."""
+    """Every shape of DESIGN.md §8.4 is an error, with choices beside it too."""
     found = find_error(payload, event)
     assert found == error and found is not None
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The rows of ../shared/faults.md that concern bytes only, one test or more a row.
+"""The rows of FAULTS.md that concern bytes only, one test or more a row.
 
 Sections SSE, payload, tool calls, usage and finish. ``test_S1_…`` is row S1. Rows about
 clocks, sockets and requests are tested where bytes meet time.

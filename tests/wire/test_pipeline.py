@@ -422,3 +422,12 @@ def test_fuzz_tells_the_seed_of_what_it_finds(capsys: pytest.CaptureFixture[str]
     fuzz.KINDS = {"bytes": lambda chance: 1 / 0}
     assert fuzz.main(["--count", "3", "--seed", "7"]) == 1
     assert "--count 1 --seed 7" in capsys.readouterr().out
+
+
+def test_document_of_brackets_is_refused_before_it_is_read() -> None:
+    """Reading it would take memory and time that no cancel could interrupt."""
+    body = b'{"choices":[' + b"[]," * 400_000 + b"[]]}"
+    began = time.perf_counter()
+    with pytest.raises(LlmError, match="brackets") as caught:
+        list(parse_stream([body]))
+    assert caught.value.code == "MALFORMED_RESPONSE" and time.perf_counter() - began < 2.0

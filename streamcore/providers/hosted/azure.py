@@ -6,6 +6,7 @@ from __future__ import annotations
 from ...wire.dialects.chat_completions import ChatCompletionsOptions
 from ..clocks import HOSTED_LIMITS
 from ..facts import OptionNote
+from ..notes import DEVELOPER_NOTE, OPENAI_CALL_ID, OPENAI_IDS_NOTE
 from ..profile import ProviderProfile
 
 PROFILE = ProviderProfile(
@@ -15,7 +16,10 @@ PROFILE = ProviderProfile(
     key_header="api-key",
     key_prefix="",
     options=ChatCompletionsOptions(
-        max_tokens_field="max_completion_tokens", reasoning_passback="never",
+        max_tokens_field="max_completion_tokens",
+        reasoning_passback="never",
+        call_ids=OPENAI_CALL_ID,
+        developer_role=True,
     ),
     limits=HOSTED_LIMITS,
     base_path="/openai/v1",
@@ -36,16 +40,20 @@ PROFILE = ProviderProfile(
             "the output cap travels as `max_completion_tokens`",
             "reasoning models refuse `max_tokens`",
             "tailcallhq/forgecode#1081",
+            ("max_tokens_field",),
         ),
         OptionNote(
             "reasoning is never sent back",
             "it is OpenAI's chat completions, which has no field for it",
             "openai/openai-python#2192",
+            ("reasoning_passback",),
         ),
         OptionNote(
             "the first frame has no choices but `prompt_filter_results`",
             "a frame without choices is passed over",
             "recorded: fantasy__azure-openai__o4-mini-2025-04-16-tool-streaming.sse",
         ),
+        OPENAI_IDS_NOTE,
+        DEVELOPER_NOTE,
     ),
 )

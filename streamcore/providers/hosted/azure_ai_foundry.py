@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 from ...wire.dialects.chat_completions import ChatCompletionsOptions
+from ...wire.dialects.chat_completions.options import REASONING_MODELS
 from ..clocks import HOSTED_LIMITS
 from ..facts import OptionNote
+from ..notes import GATEWAY_CALL_ID, GATEWAY_IDS_NOTE
 from ..profile import ProviderProfile
 
 PROFILE = ProviderProfile(
@@ -14,7 +16,12 @@ PROFILE = ProviderProfile(
     key_env=("AZURE_INFERENCE_CREDENTIAL", "AZURE_AI_API_KEY"),
     key_header="api-key",
     key_prefix="",
-    options=ChatCompletionsOptions(done_marker="optional"),
+    options=ChatCompletionsOptions(
+        done_marker="optional",
+        max_completion_tokens_models=REASONING_MODELS,
+        call_ids=GATEWAY_CALL_ID,
+        unique_call_ids=True,
+    ),
     limits=HOSTED_LIMITS,
     base_path="/openai/v1",
     notes=(
@@ -33,5 +40,12 @@ PROFILE = ProviderProfile(
             "it is taken for the end all the same; newer recordings end it",
             "transitive-bullshit/agentic#352",
         ),
+        OptionNote(
+            "the output cap of GPT-5 and the o models travels as `max_completion_tokens`",
+            "they refuse `max_tokens`, which the other models take",
+            "microsoft/vscode-copilot-release#11584",
+            ("max_completion_tokens_models",),
+        ),
+        GATEWAY_IDS_NOTE,
     ),
 )

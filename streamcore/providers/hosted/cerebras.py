@@ -29,11 +29,13 @@ PROFILE = ProviderProfile(
             "the output cap travels as `max_completion_tokens`",
             "that is the documented name",
             "inference-docs.cerebras.ai/api-reference/chat-completions",
+            ("max_tokens_field",),
         ),
         OptionNote(
             "reasoning comes and goes back as `reasoning`",
             "`reasoning_content` in a message is a 400",
             "QwenLM/qwen-code#11045",
+            ("reasoning_field",),
         ),
     ),
 )

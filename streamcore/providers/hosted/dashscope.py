@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+from ...wire.dialects.chat_completions import ChatCompletionsOptions
 from ..clocks import HOSTED_LIMITS
 from ..facts import OptionNote
+from ..notes import ONE_SYSTEM_NOTE
 from ..profile import ProviderProfile
 
 PROFILE = ProviderProfile(
@@ -13,6 +15,7 @@ PROFILE = ProviderProfile(
     base_url="https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
     base_url_env="DASHSCOPE_BASE_URL",
     key_env=("DASHSCOPE_API_KEY",),
+    options=ChatCompletionsOptions(one_system_message=True),
     limits=HOSTED_LIMITS,
     efforts={"off": {"enable_thinking": False}, "on": {"enable_thinking": True}},
     notes=(
@@ -26,5 +29,6 @@ PROFILE = ProviderProfile(
             "an empty id says nothing; the first one stays",
             "recorded: maruel-genai__alibaba__qwen3.8-max-genstream-tools-squareroot-1-any.sse",
         ),
+        ONE_SYSTEM_NOTE,
     ),
 )

@@ -4,15 +4,24 @@
 from __future__ import annotations
 
 from ...wire.dialects.chat_completions import ChatCompletionsOptions
+from ...wire.dialects.chat_completions.options import REASONING_MODELS
 from ..clocks import HOSTED_LIMITS
 from ..facts import OptionNote
+from ..notes import BLANK_TEXT_NOTE, GATEWAY_CALL_ID, GATEWAY_IDS_NOTE
 from ..profile import ProviderProfile
 
 PROFILE = ProviderProfile(
     name="databricks",
     base_url_env="DATABRICKS_HOST",
     key_env=("DATABRICKS_TOKEN",),
-    options=ChatCompletionsOptions(done_marker="optional", reasoning_passback="never"),
+    options=ChatCompletionsOptions(
+        done_marker="optional",
+        max_completion_tokens_models=REASONING_MODELS,
+        reasoning_passback="never",
+        call_ids=GATEWAY_CALL_ID,
+        unique_call_ids=True,
+        blank_text=False,
+    ),
     limits=HOSTED_LIMITS,
     base_path="/serving-endpoints",
     notes=(
@@ -32,6 +41,15 @@ PROFILE = ProviderProfile(
             "there is no field for it",
             "recorded: pydantic-ai__databricks__gpt-oss-120b-080525-testdatabricks"
             ".test-databricks-stream-databricks-gpt.sse",
+            ("reasoning_passback",),
         ),
+        OptionNote(
+            "the output cap of GPT-5 and the o models travels as `max_completion_tokens`",
+            "they refuse `max_tokens`, which the other models take",
+            "diegosouzapw/OmniRoute#1540",
+            ("max_completion_tokens_models",),
+        ),
+        GATEWAY_IDS_NOTE,
+        BLANK_TEXT_NOTE,
     ),
 )

@@ -14,7 +14,7 @@ PROFILE = ProviderProfile(
     base_url_env="DEEPSEEK_BASE_URL",
     key_env=("DEEPSEEK_API_KEY",),
     options=ChatCompletionsOptions(
-        reasoning_field="reasoning_content", reasoning_passback="tool-calls", images=False
+        reasoning_passback="always", reasoning_filler="", images=False, text_parts=False
     ),
     limits=HOSTED_LIMITS,
     models=(
@@ -36,19 +36,28 @@ PROFILE = ProviderProfile(
             "api-docs.deepseek.com/guides/thinking_mode",
         ),
         OptionNote(
-            "`reasoning_content` goes back on steps with tool calls",
-            "the provider answers 400 where it is missing",
-            "continuedev/continue#9940",
+            "`reasoning_content` goes back on every answer, an empty one where there is none",
+            "without it a tool turn is a 400, the text that ends the turn included; elsewhere it"
+            " is ignored",
+            "api-docs.deepseek.com/guides/thinking_mode, openclaw/openclaw#73417",
+            ("reasoning_passback", "reasoning_filler"),
         ),
         OptionNote(
             "image parts are refused before they are sent",
             "its models are text only; one that is not can be given `images=True`",
             "api-docs.deepseek.com/quick_start/pricing",
+            ("images",),
         ),
         OptionNote(
             "cached input is reported as `prompt_cache_hit_tokens`, part of `prompt_tokens`",
             "it is taken out of the input count",
             "recorded: maruel-genai__deepseek__deepseek-v4-pro-genstream-json.sse",
+        ),
+        OptionNote(
+            "the parts of a text are joined",
+            "a list of parts is a 400 (`invalid type: sequence, expected a string`)",
+            "QwenLM/qwen-code#2318",
+            ("text_parts",),
         ),
     ),
 )

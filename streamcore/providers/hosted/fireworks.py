@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+from ...wire.dialects.chat_completions import ChatCompletionsOptions
 from ..clocks import HOSTED_LIMITS
 from ..facts import OptionNote
+from ..notes import ONE_SYSTEM_NOTE
 from ..profile import ProviderProfile
 
 PROFILE = ProviderProfile(
@@ -12,6 +14,7 @@ PROFILE = ProviderProfile(
     base_url="https://api.fireworks.ai/inference/v1",
     base_url_env="FIREWORKS_BASE_URL",
     key_env=("FIREWORKS_API_KEY",),
+    options=ChatCompletionsOptions(one_system_message=True),
     limits=HOSTED_LIMITS,
     session_header="x-session-affinity",
     notes=(
@@ -20,5 +23,6 @@ PROFILE = ProviderProfile(
             "requests of one conversation reach the replica that has its cache",
             "reference.langchain.com/python/langchain-fireworks/middleware",
         ),
+        ONE_SYSTEM_NOTE,
     ),
 )

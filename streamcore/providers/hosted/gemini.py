@@ -13,7 +13,11 @@ PROFILE = ProviderProfile(
     base_url="https://generativelanguage.googleapis.com/v1beta/openai",
     base_url_env="GEMINI_BASE_URL",
     key_env=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
-    options=ChatCompletionsOptions(reasoning_passback="never"),
+    options=ChatCompletionsOptions(
+        reasoning_passback="never",
+        tool_names=r"[A-Za-z_][A-Za-z0-9_.:-]{0,63}",
+        schema_without=("$schema", "additionalProperties", "examples", "propertyNames"),
+    ),
     limits=HOSTED_LIMITS,
     models=(  # the window: recorded error ruby-llm__gemini__400__invalid-argument
         ModelInfo("gemini-2.5-flash", 1_048_576),
@@ -24,11 +28,25 @@ PROFILE = ProviderProfile(
             "reasoning is never sent back",
             "a field the endpoint does not know is a 400 (`Unknown name`)",
             "SuzumiyaAkizuki/ComfyUI-NewBie-LLM-Formatter#3",
+            ("reasoning_passback",),
         ),
         OptionNote(
             "a call carries `extra_content.google.thought_signature`, which goes back with it",
             "the next step is a 400 without it",
             "securo-finance/securo#884",
+        ),
+        OptionNote(
+            "a tool's name may hold dots and colons, and begins with a letter or `_`",
+            "that is its rule (`Invalid function name`)",
+            "cline/cline#7339",
+            ("tool_names",),
+        ),
+        OptionNote(
+            "tool schemas go without `$schema`, `additionalProperties`, `examples`,"
+            " `propertyNames`",
+            "a keyword that it does not know is a 400 (`Unknown name`)",
+            "openswarm-ai/openswarm#24, AstrBotDevs/AstrBot#7572",
+            ("schema_without",),
         ),
     ),
 )

@@ -24,11 +24,13 @@ PROFILE = ProviderProfile(
             "the output cap travels as `max_completion_tokens`",
             "`max_tokens` is deprecated",
             "groq/groq-python#175",
+            ("max_tokens_field",),
         ),
         OptionNote(
             "reasoning is never sent back; set `reasoning_passback` where the model takes it",
             "`reasoning_content` is a 400 everywhere, `reasoning` with some models",
             "janhq/jan#8136, karthink/gptel#774",
+            ("reasoning_passback", "reasoning_field"),
         ),
         OptionNote(
             "usage may come only as `x_groq.usage`",

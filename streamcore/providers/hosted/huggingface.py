@@ -20,6 +20,7 @@ PROFILE = ProviderProfile(
             "reasoning is never sent back",
             "backends differ in its name, and some (Groq, Cerebras) answer the other with 400",
             "janhq/jan#8136, QwenLM/qwen-code#11045",
+            ("reasoning_passback",),
         ),
         OptionNote(
             "a call may be numbered -1",

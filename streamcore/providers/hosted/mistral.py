@@ -14,7 +14,10 @@ PROFILE = ProviderProfile(
     base_url_env="MISTRAL_BASE_URL",
     key_env=("MISTRAL_API_KEY",),
     options=ChatCompletionsOptions(
-        stream_options=False, reasoning_passback="never", alternate=True,
+        stream_options=False,
+        reasoning_passback="never",
+        alternate=True,
+        call_ids=r"[A-Za-z0-9]{9}",
     ),
     limits=HOSTED_LIMITS,
     notes=(
@@ -22,22 +25,32 @@ PROFILE = ProviderProfile(
             "user and assistant must alternate",
             "a user message after tool results is a 400, as after a turn that failed",
             "zed-industries/zed#37021",
+            ("alternate",),
         ),
         OptionNote(
             "`stream_options` is left out",
             "it was answered with 422; usage comes unasked with the finish word",
             "openai/openai-agents-python#442",
+            ("stream_options",),
         ),
         OptionNote(
             "reasoning is never sent back",
             "an assistant message with `reasoning_content` is a 422",
             "charmbracelet/crush#1590",
+            ("reasoning_passback",),
         ),
         OptionNote(
             "content may be a list of `thinking` and `text` parts",
             "thinking parts are reasoning",
             "recorded: pydantic-ai__mistral__magistral-medium-latest-mistral-model-thinking"
             "-part-iter.sse",
+        ),
+        OptionNote(
+            "the id of a call is nine letters and digits",
+            "any other is a 400 (`Tool call id was … but must be a-z, A-Z, 0-9, with a"
+            " length of 9`)",
+            "anomalyco/opencode#1680, karthink/gptel#1203",
+            ("call_ids",),
         ),
     ),
 )

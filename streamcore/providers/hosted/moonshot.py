@@ -13,7 +13,12 @@ PROFILE = ProviderProfile(
     base_url="https://api.moonshot.ai/v1",  # keys of the Chinese platform: api.moonshot.cn
     base_url_env="MOONSHOT_BASE_URL",
     key_env=("MOONSHOT_API_KEY",),
-    options=ChatCompletionsOptions(max_tokens_field="max_completion_tokens"),
+    options=ChatCompletionsOptions(
+        max_tokens_field="max_completion_tokens",
+        reasoning_filler=" ",
+        blank_text=False,
+        image_addresses=False,
+    ),
     limits=HOSTED_LIMITS,
     models=(  # windows: promptfoo.dev/docs/providers/moonshot; efforts: agentscope's page on Kimi
         ModelInfo("kimi-k3", efforts=("low", "high", "max")),
@@ -35,6 +40,7 @@ PROFILE = ProviderProfile(
             "the output cap travels as `max_completion_tokens`",
             "that is the documented name; `max_tokens` is the old one",
             "java.agentscope.io/v2/en/integration/model/kimi",
+            ("max_tokens_field",),
         ),
         OptionNote(
             "older models switch thinking by `thinking.type`, newer ones take `reasoning_effort`",
@@ -45,6 +51,24 @@ PROFILE = ProviderProfile(
             "`reasoning_content` goes back on steps with tool calls",
             "thinking models answer 400 where it is missing",
             "platform.moonshot.ai/docs/guide/use-kimi-k2-thinking-model",
+        ),
+        OptionNote(
+            "a call without reasoning goes back with a blank as its `reasoning_content`",
+            "thinking models refuse it without one, and kimi-k2.5 and k2.6 an empty one",
+            "theopenco/llmgateway#2093, QuantumNous/new-api#3121",
+            ("reasoning_filler",),
+        ),
+        OptionNote(
+            "no text is empty or blank",
+            "a message that is empty is a 400 (`must not be empty`)",
+            "AstrBotDevs/AstrBot#7200",
+            ("blank_text",),
+        ),
+        OptionNote(
+            "an image is sent as data; an address is refused before it is sent",
+            "the provider answers one with 400 (`unsupported image url`)",
+            "platform.kimi.ai/docs/guide/use-kimi-vision-model, OpenHands/software-agent-sdk#3155",
+            ("image_addresses",),
         ),
     ),
 )

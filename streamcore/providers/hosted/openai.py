@@ -6,6 +6,7 @@ from __future__ import annotations
 from ...wire.dialects.chat_completions import ChatCompletionsOptions
 from ..clocks import HOSTED_LIMITS
 from ..facts import ModelInfo, OptionNote
+from ..notes import DEVELOPER_NOTE, OPENAI_CALL_ID, OPENAI_IDS_NOTE
 from ..profile import ProviderProfile
 
 PROFILE = ProviderProfile(
@@ -14,7 +15,10 @@ PROFILE = ProviderProfile(
     base_url_env="OPENAI_BASE_URL",
     key_env=("OPENAI_API_KEY",),
     options=ChatCompletionsOptions(
-        max_tokens_field="max_completion_tokens", reasoning_passback="never",
+        max_tokens_field="max_completion_tokens",
+        reasoning_passback="never",
+        call_ids=OPENAI_CALL_ID,
+        developer_role=True,
     ),
     limits=HOSTED_LIMITS,
     models=(  # windows and efforts: platform.openai.com/docs/models
@@ -31,11 +35,15 @@ PROFILE = ProviderProfile(
             "the output cap travels as `max_completion_tokens`",
             "reasoning models refuse `max_tokens`",
             "tailcallhq/forgecode#1081",
+            ("max_tokens_field",),
         ),
         OptionNote(
             "reasoning is never sent back",
             "chat completions has no field for it; only other providers' reasoning could be there",
             "openai/openai-python#2192",
+            ("reasoning_passback",),
         ),
+        OPENAI_IDS_NOTE,
+        DEVELOPER_NOTE,
     ),
 )

@@ -6,6 +6,7 @@ from __future__ import annotations
 from ...wire.dialects.chat_completions import ChatCompletionsOptions
 from ..clocks import IMAGE_LIMITS
 from ..facts import OptionNote
+from ..notes import BLANK_TEXT_NOTE, GATEWAY_CALL_ID, GATEWAY_IDS_NOTE
 from ..profile import ProviderProfile
 
 PROFILE = ProviderProfile(
@@ -13,7 +14,12 @@ PROFILE = ProviderProfile(
     base_url="https://openrouter.ai/api/v1",
     base_url_env="OPENROUTER_BASE_URL",
     key_env=("OPENROUTER_API_KEY",),
-    options=ChatCompletionsOptions(reasoning_field="reasoning"),
+    options=ChatCompletionsOptions(
+        reasoning_field="reasoning",
+        call_ids=GATEWAY_CALL_ID,
+        unique_call_ids=True,
+        blank_text=False,
+    ),
     limits=IMAGE_LIMITS,
     efforts={
         word: {"reasoning": {"effort": word}}
@@ -29,6 +35,7 @@ PROFILE = ProviderProfile(
             "reasoning goes back as `reasoning`, with its `reasoning_details` untouched",
             "signed and encrypted details are refused or useless when changed",
             "openrouter.ai/docs/use-cases/reasoning-tokens",
+            ("reasoning_field",),
         ),
         OptionNote(
             "several calls of one answer may all carry index 0",
@@ -40,5 +47,7 @@ PROFILE = ProviderProfile(
             "the last report wins wherever it sits",
             "recorded: activeagent__openrouter__mistral-nemo-agent-streaming.sse",
         ),
+        GATEWAY_IDS_NOTE,
+        BLANK_TEXT_NOTE,
     ),
 )

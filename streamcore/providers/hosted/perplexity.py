@@ -22,6 +22,7 @@ PROFILE = ProviderProfile(
             "user and assistant must alternate",
             "two user messages in a row are a 400, as after a turn that failed",
             "perplexityai/api-discussion#265",
+            ("alternate",),
         ),
         OptionNote(
             "answers end without `[DONE]`",
@@ -32,6 +33,7 @@ PROFILE = ProviderProfile(
             "reasoning is never sent back",
             "it comes as text between think tags; there is no field for it",
             "recorded: maruel-genai__perplexity__sonar-reasoning-maxtokens.sse",
+            ("reasoning_passback",),
         ),
         OptionNote(
             "each frame repeats the whole answer so far as `message` beside its delta",

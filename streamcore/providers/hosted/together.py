@@ -20,6 +20,7 @@ PROFILE = ProviderProfile(
             "reasoning comes and goes back as `reasoning`",
             "the message schema names it so",
             "togethercomputer/openapi#132",
+            ("reasoning_field",),
         ),
         OptionNote(
             "text is told a second time in `choices[0].text`",

@@ -21,6 +21,7 @@ PROFILE = ProviderProfile(
             "the output cap travels as `max_completion_tokens`",
             "`max_tokens` is deprecated",
             "docs.x.ai/docs/api-reference",
+            ("max_tokens_field",),
         ),
         OptionNote(
             "the session id travels as `x-grok-conv-id`",

@@ -6,6 +6,7 @@ from __future__ import annotations
 from ...wire.dialects.chat_completions import ChatCompletionsOptions
 from ..clocks import LOCAL_LIMITS
 from ..facts import OptionNote
+from ..notes import ANY_TOOL_NAME_NOTE
 from ..profile import ProviderProfile
 
 PROFILE = ProviderProfile(
@@ -14,23 +15,26 @@ PROFILE = ProviderProfile(
     base_url_env="LLAMA_CPP_BASE_URL",
     key_env=("LLAMA_API_KEY",),
     key_required=False,
-    options=ChatCompletionsOptions(alternate=True, cut_as_complete=True),
+    options=ChatCompletionsOptions(alternate=True, cut_as_complete=True, tool_names=""),
     limits=LOCAL_LIMITS,
     notes=(
         OptionNote(
             "user and assistant must alternate",
             "many chat templates refuse another order, as after a turn that failed",
             "anomalyco/opencode#19840",
+            ("alternate",),
         ),
         OptionNote(
             "an answer as long as the token cap was cut by it",
             "an answer that the cap cut can be told as complete",
             "seen with the server's Responses endpoint",
+            ("cut_as_complete",),
         ),
         OptionNote(
             "a full context is an error of type `exceed_context_size_error`",
             "it is told apart from other bad requests: CONTEXT_WINDOW_EXCEEDED",
             "recorded: rig__llamacpp__400__exceed-context-size-error.json",
         ),
+        ANY_TOOL_NAME_NOTE,
     ),
 )

@@ -6,6 +6,7 @@ from __future__ import annotations
 from ...wire.dialects.chat_completions import ChatCompletionsOptions
 from ..clocks import LOCAL_LIMITS
 from ..facts import OptionNote
+from ..notes import ANY_TOOL_NAME_NOTE
 from ..profile import ProviderProfile
 
 PROFILE = ProviderProfile(
@@ -14,13 +15,15 @@ PROFILE = ProviderProfile(
     base_url_env="LMSTUDIO_BASE_URL",
     key_env=("LMSTUDIO_API_KEY",),
     key_required=False,
-    options=ChatCompletionsOptions(alternate=True),
+    options=ChatCompletionsOptions(alternate=True, tool_names=""),
     limits=LOCAL_LIMITS,
     notes=(
         OptionNote(
             "user and assistant must alternate",
             "many chat templates refuse another order, as after a turn that failed",
             "anomalyco/opencode#19840",
+            ("alternate",),
         ),
+        ANY_TOOL_NAME_NOTE,
     ),
 )

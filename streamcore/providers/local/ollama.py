@@ -6,6 +6,7 @@ from __future__ import annotations
 from ...wire.dialects.chat_completions import ChatCompletionsOptions
 from ..clocks import LOCAL_LIMITS
 from ..facts import OptionNote
+from ..notes import ANY_TOOL_NAME_NOTE
 from ..profile import ProviderProfile
 
 PROFILE = ProviderProfile(
@@ -14,7 +15,9 @@ PROFILE = ProviderProfile(
     base_url_env="OLLAMA_BASE_URL",
     key_env=("OLLAMA_API_KEY",),
     key_required=False,
-    options=ChatCompletionsOptions(reasoning_field="reasoning"),
+    options=ChatCompletionsOptions(
+        reasoning_field="reasoning", image_addresses=False, tool_names=""
+    ),
     limits=LOCAL_LIMITS,
     efforts={word: {"reasoning_effort": word} for word in ("none", "low", "medium", "high")},
     notes=(
@@ -23,11 +26,19 @@ PROFILE = ProviderProfile(
             "that is the name its compatible endpoint uses",
             "recorded: ruby-llm__ollama__qwen3-chat-function-calling-ollama-qwen3-can-use-tools"
             "-wit.sse",
+            ("reasoning_field",),
         ),
         OptionNote(
             "efforts are none, low, medium and high",
             "models that can think do so unless told none",
             "ollama/ollama#14820",
         ),
+        OptionNote(
+            "an image is sent as data; an address is refused before it is sent",
+            "the server does not fetch images",
+            "docs.ollama.com/api/openai-compatibility",
+            ("image_addresses",),
+        ),
+        ANY_TOOL_NAME_NOTE,
     ),
 )

@@ -6,6 +6,7 @@ from __future__ import annotations
 from ...wire.dialects.chat_completions import ChatCompletionsOptions
 from ..clocks import LOCAL_LIMITS
 from ..facts import OptionNote
+from ..notes import ANY_TOOL_NAME_NOTE
 from ..profile import ProviderProfile
 
 PROFILE = ProviderProfile(
@@ -15,7 +16,7 @@ PROFILE = ProviderProfile(
     key_env=("TRANSFORMERS_API_KEY",),
     key_required=False,
     options=ChatCompletionsOptions(
-        done_marker="optional", stream_options=False, cut_as_complete=True,
+        done_marker="optional", stream_options=False, tool_names="", cut_as_complete=True,
     ),
     limits=LOCAL_LIMITS,
     efforts={},
@@ -29,16 +30,19 @@ PROFILE = ProviderProfile(
             "`stream_options` is left out",
             "the server refuses the field; usage comes unasked with the finish word",
             "huggingface/transformers src/transformers/cli/serving/chat_completion.py",
+            ("stream_options",),
         ),
         OptionNote(
             "an answer as long as the token cap was cut by it",
             "the server tells it as complete, with calls missing (seen with 5.24)",
             "huggingface/transformers src/transformers/cli/serving/chat_completion.py",
+            ("cut_as_complete",),
         ),
         OptionNote(
             "no reasoning effort is taken",
             "the server refuses `reasoning_effort`",
             "huggingface/transformers src/transformers/cli/serving/chat_completion.py",
         ),
+        ANY_TOOL_NAME_NOTE,
     ),
 )

@@ -6,6 +6,7 @@ from __future__ import annotations
 from ...wire.dialects.chat_completions import ChatCompletionsOptions
 from ..clocks import LOCAL_LIMITS
 from ..facts import OptionNote
+from ..notes import ANY_TOOL_NAME_NOTE
 from ..profile import ProviderProfile
 
 PROFILE = ProviderProfile(
@@ -15,7 +16,7 @@ PROFILE = ProviderProfile(
     key_env=("VLLM_API_KEY",),
     key_required=False,
     options=ChatCompletionsOptions(
-        reasoning_field="reasoning", alternate=True, cut_as_complete=True,
+        reasoning_field="reasoning", alternate=True, tool_names="", cut_as_complete=True,
     ),
     limits=LOCAL_LIMITS,
     notes=(
@@ -23,16 +24,20 @@ PROFILE = ProviderProfile(
             "user and assistant must alternate",
             "many chat templates refuse another order, as after a turn that failed",
             "vllm-project/vllm#6862",
+            ("alternate",),
         ),
         OptionNote(
             "reasoning goes back as `reasoning`",
             "newer servers dropped `reasoning_content` for it",
             "vllm-project/vllm#27755, vllm-project/router#115",
+            ("reasoning_field",),
         ),
         OptionNote(
             "an answer as long as the token cap was cut by it",
             "streamed calls that the cap cut are told as complete, with `{}` for arguments",
             "vllm-project/vllm#46303, #47963, #58228",
+            ("cut_as_complete",),
         ),
+        ANY_TOOL_NAME_NOTE,
     ),
 )

@@ -9,12 +9,14 @@ a call's arguments are text here, and judged when they are parsed.
 
 from __future__ import annotations
 
+import base64
+import io
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Dict, Mapping, Optional, Tuple, Type, Union
+from typing import IO, Any, Callable, ClassVar, Dict, Mapping, Optional, Tuple, Type, Union
 
 from ..frozen import FrozenDict, FrozenList, freeze, thaw
 from ..strictjson import loads_unique, mend_surrogates
-from .media import read_media
+from .media import image_type, read_media
 
 Extras = Optional[FrozenDict]
 """Fields unknown to us, by name: kept, and sent as they are."""
@@ -107,6 +109,30 @@ class ImageBlock(Block):
     url: str
     detail: Optional[str] = None
     extras: Extras = None
+
+    @classmethod
+    def from_file(
+        cls,
+        path: Any,
+        detail: Optional[str] = None,
+        open_file: Callable[[Any, str], IO[bytes]] = io.open,
+    ) -> ImageBlock:
+        """Read an image file into a ``data:`` URL.
+
+        Args:
+            path: where it is. Its bytes say what it is, its name does not count.
+            detail: as the provider takes it: ``low``, ``high``, ``auto``.
+            open_file: opens the path with the mode ``rb``.
+        Raises:
+            OSError: when it cannot be read.
+            ValueError: for what is no PNG, JPEG, GIF or WebP.
+        """
+        with open_file(path, "rb") as file:
+            data = file.read()
+        kind = image_type(data)
+        if kind is None:
+            raise ValueError("the file is no PNG, JPEG, GIF or WebP image")
+        return cls(f"data:{kind};base64,{base64.b64encode(data).decode('ascii')}", detail)
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,14 @@ _DATA = ("data", "file_data", "result", "image_url", "url")
 _TYPES = ("media_type", "mime_type", "mimeType")
 _FORMATS = ("format", "output_format")
 
+_IMAGES = {
+    b"\x89PNG\r\n\x1a\n": "image/png",
+    b"\xff\xd8\xff": "image/jpeg",
+    b"GIF87a": "image/gif",
+    b"GIF89a": "image/gif",
+}
+"""How image files begin."""
+
 
 class Media(NamedTuple):
     """What a part carries: its media type, and its data as text."""
@@ -64,6 +72,16 @@ def read_media(kind: Optional[str], part: Mapping[str, Any]) -> Media:
     if text is not None and "://" in text[:16]:  # an address is no data
         text = None
     return Media(told, text)
+
+
+def image_type(data: bytes) -> Optional[str]:
+    """Return the media type that the first bytes of an image tell; None for other data.
+
+    Known are the four that every provider with images takes: PNG, JPEG, GIF and WebP.
+    """
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        return "image/webp"
+    return next((kind for begin, kind in _IMAGES.items() if data.startswith(begin)), None)
 
 
 def _first(held: Mapping[str, Any], names: Any) -> Optional[str]:

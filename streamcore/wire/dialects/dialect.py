@@ -8,9 +8,10 @@ profiles, the session and the command line ask this value.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Callable, Dict, List, Mapping, Optional, Protocol, Tuple, Type
+from typing import (
+    TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Protocol, Tuple, Type,
+)
 
-from ...values.calls import LlmRequest
 from ...values.chunks import StreamChunk
 from ...values.errors import Partial
 from ...values.frozen import FrozenDict
@@ -18,6 +19,9 @@ from ...values.limits import ResolvedLimits
 from ...values.numbers import is_whole
 from ..sse import SseEnd, SseEvent
 from .options import DialectOptions
+
+if TYPE_CHECKING:  # who reads a recorded body has no request
+    from ...values.calls import LlmRequest
 
 JsonLoads = Callable[[str], Any]
 
@@ -81,11 +85,16 @@ class WriteBody(Protocol):
     """Writes the body of one request; ``options`` are resolved."""
 
     def __call__(
-        self, request: LlmRequest, options: Any, effort_fields: Mapping[str, Any]
+        self,
+        request: LlmRequest,
+        options: Any,
+        effort_fields: Mapping[str, Any],
+        diagnostics: Dict[str, int],
     ) -> bytes:
         """Write it, or refuse the request with ``INVALID_REQUEST`` or ``UNSUPPORTED_CONTENT``.
 
-        ``effort_fields`` are the body fields that the reasoning effort becomes.
+        ``effort_fields`` are the body fields that the reasoning effort becomes. What of the
+        history had to be changed is counted in ``diagnostics``.
         """
 
 

@@ -4,7 +4,7 @@
 In: a non-2xx answer (status, headers, body), or an error object inside a stream.
 Out: ``errors.Failure``. Refused: nothing; whatever comes in, a failure comes out.
 ``payload``: the error in a stream's payload. ``body``: an error answer's body.
-``facts``: what both say. ``codes`` and ``words``: the code (design.md §6), and whether
+``facts``: what both say. ``codes`` and ``words``: the code (DESIGN.md §6), and whether
 another try can help. ``headers``: waits and ids. ``message``: the sentence for people.
 The modules that judge an error are loaded when the first one comes: most streams have none.
 Pure: no I/O; the wall clock is an argument and only matters to Retry-After dates.
@@ -49,7 +49,7 @@ def failure_from_answer(
         id_headers: the headers that may hold the request's id, as ``request_id`` takes them.
         now: seconds since the epoch, for Retry-After dates; by default the wall clock.
         secrets: texts that must not appear in the message.
-    Returns: the failure, phase ``headers``. Rules: design.md §6, faults.md E1–E13.
+    Returns: the failure, phase ``headers``. Rules: DESIGN.md §6.
     """
     from .body import read_body
     from .codes import code_for, helps_to_retry
@@ -91,7 +91,7 @@ def failure_from_payload(
         error: what ``find_error`` found: any JSON value.
         payload: the whole payload, for a code, status or request id beside the error.
         secrets: texts that must not appear in the message.
-    Returns: the failure, phase ``body``. Never raises. Rules: design.md §6, §8.4.
+    Returns: the failure, phase ``body``. Never raises. Rules: DESIGN.md §6, §8.4.
     """
     from .codes import code_for, helps_to_retry
     from .facts import ErrorFacts, shown

@@ -4,7 +4,7 @@
 In: the body's bytes, as far as they were read: JSON, cut or broken JSON, an event
 stream, plain words, a web page, or no text at all.
 Out: what it says, added to ``ErrorFacts``, and words for the case that it says nothing.
-Refused: nothing; faults.md E13: no body may hide the status.
+Refused: nothing, because no body may hide the status.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 
 In: the HTTP status, where there is one, and the ``ErrorFacts``.
 Out: a code of ``errors.CODES``, or ``HTTP_<n>``; a yes or no. Refused: nothing.
-The rule (design.md §6): an exact provider code or type, then 401, then 402, then words
+The rule (DESIGN.md §6): an exact provider code or type, then 401, then 402, then words
 about a rate per time, about money, about any rate, about the content, about context, about
 the key, then the status. To teach a new error: add its name, with whose it is, or, where
 only its words tell, a branch of a pattern in ``words``; and a row in the tests.

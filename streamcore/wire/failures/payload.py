@@ -2,7 +2,7 @@
 """Where in a stream's payload an error is, if one is.
 
 In: a payload and the name of its event. Out: the error as it stands there, or None.
-Refused: nothing. The rule is design.md §8.4: an error fails the stream wherever it
+Refused: nothing. The rule is DESIGN.md §8.4: an error fails the stream wherever it
 sits, choices beside it included; what only looks like one counts without choices only.
 """
 
@@ -24,7 +24,7 @@ _ALL_IS_WELL = (0, 200, "0", "200", "ok", "OK", "success", "Success", "SUCCESS")
 
 
 def find_error(payload: Mapping[str, Any], event_name: str = "message") -> Any:
-    """Return the error that a stream's payload holds, or None (design.md §8.4).
+    """Return the error that a stream's payload holds, or None (DESIGN.md §8.4).
 
     An ``error`` counts unless it is null, false or ``""``: ``{}`` and 0 do, for an
     answer that carries one cannot be trusted. So compare the result with None.

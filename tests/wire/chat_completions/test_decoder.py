@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The chat-completions decoder: policies of design.md §8 that need more than one small stream.
+"""The chat-completions decoder: policies of DESIGN.md §8 that need more than one small stream.
 
 What one stream shows is in tests/streams and in test_faults_stream; here are the orders of
 chunks, the error messages, what is kept beside the text, the state of the machine, its limits.

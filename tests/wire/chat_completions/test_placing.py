@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Placement: which call a fragment belongs to, under every bend of numbering (design.md §8.13)."""
+"""Placement: which call a fragment belongs to, under every bend of numbering (DESIGN.md §8.13)."""
 
 from __future__ import annotations
 

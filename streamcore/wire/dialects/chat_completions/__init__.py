@@ -6,12 +6,14 @@ Each half is loaded when it is used: reading a recorded answer needs no writer.
 
 from __future__ import annotations
 
-from typing import Any, Dict, Mapping, Optional
+from typing import TYPE_CHECKING, Any, Dict, Mapping, Optional
 
-from ....values.calls import LlmRequest
 from ....values.limits import ResolvedLimits
 from ..dialect import Asked, Decoder, Dialect, JsonLoads
-from .options import RESERVED_FIELDS, ChatCompletionsOptions
+from .options import NAME, RESERVED_FIELDS, ChatCompletionsOptions
+
+if TYPE_CHECKING:  # who reads a recorded body has no request
+    from ....values.calls import LlmRequest
 
 __all__ = ["DIALECT", "ChatCompletionsOptions"]
 
@@ -28,14 +30,19 @@ def _make_decoder(
     return ChatCompletionsDecoder(options, limits, diagnostics, json_loads, asked)
 
 
-def _write_body(request: LlmRequest, options: Any, effort_fields: Mapping[str, Any]) -> bytes:
+def _write_body(
+    request: LlmRequest,
+    options: Any,
+    effort_fields: Mapping[str, Any],
+    diagnostics: Dict[str, int],
+) -> bytes:
     from .request import write_body
 
-    return write_body(request, options, effort_fields)
+    return write_body(request, options, effort_fields, diagnostics)
 
 
 DIALECT = Dialect(
-    name="chat-completions",
+    name=NAME,
     options=ChatCompletionsOptions,
     end_marker="[DONE]",
     path="/chat/completions",

@@ -10,11 +10,11 @@ each stands where it is decided.
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from ....values import strictjson
 from ....values.chunks import BlockEnd, Finish, FinishReason, StreamChunk, UsageChunk
-from ....values.errors import LlmError, Partial
+from ....values.errors import Partial
 from ....values.limits import ResolvedLimits, resolve_limits
 from ....values.messages import Block
 from ....values.usage import TokenUsage
@@ -28,14 +28,15 @@ from .ending import (
 )
 from .facts import OFTEN_NULL, PLAIN_CHOICE, PLAIN_FRAME, Allowance
 from .options import ChatCompletionsOptions
+from .payload import (
+    JsonLoads, is_whole, named_error, provider_error, reader, strictly, unwrapped,
+)
 from .shapes import malformed, shown
 from .usage_report import read_usage
 
 _LONG = 2 * strictjson.MAX_DEPTH  # no shorter text nests too deeply
 
 Chunks = List[StreamChunk]
-JsonLoads = Callable[[str], Any]
-Decode = Callable[[str, int], Tuple[Any, int]]
 
 
 class ChatCompletionsDecoder:
@@ -65,10 +66,8 @@ class ChatCompletionsDecoder:
         limits = limits or resolve_limits()
         self.done = False
         self.diagnostics = {} if diagnostics is None else diagnostics
-        # One reused decoder, called on str: it skips json.loads' look for an encoding and for
-        # blanks, 0.9 µs of 1.9 an event; what it does not read to the end is read strictly.
-        self._decode = strictjson.read_value if json_loads is None else _whole(json_loads)
-        self._options = options or ChatCompletionsOptions()
+        self._read = reader(json_loads)
+        self._options = options or ChatCompletionsOptions().resolved()
         assembler = ToolCallAssembler(limits.max_tool_calls, limits.max_tool_argument_bytes)
         allowance = Allowance(limits.max_document_bytes)
         self._deltas = DeltaReader(self._options.think_tags, assembler, allowance, self._count)
@@ -93,11 +92,11 @@ class ChatCompletionsDecoder:
         if event.skipped:
             self._count("lines_that_are_no_field", event.skipped)
         if event.event != "message" and data and event.event.strip().lower() == "error":
-            raise _named_error(data)
+            raise named_error(data)
         if data == "[DONE]":  # as nearly all write it
             return self._end()
         try:
-            payload, stop = self._decode(data, 0)
+            payload, stop = self._read(data, 0)
         except (ValueError, StopIteration, RecursionError):
             stop = -1
         if stop != len(data) or (stop > _LONG and strictjson.is_too_deep(data, payload)):
@@ -106,11 +105,11 @@ class ChatCompletionsDecoder:
                 return self._end()
             if not data or self._is_note(event):
                 return []
-            payload = _strictly(data)
+            payload = strictly(data)
         if type(payload) is not dict:
             if self._is_note(event) or payload is None:  # null means absent, here too
                 return []
-            payload = _unwrapped(payload, data)
+            payload = unwrapped(payload, data)
         return self._payload(payload)
 
     def _is_note(self, event: SseEvent) -> bool:
@@ -143,14 +142,14 @@ class ChatCompletionsDecoder:
         Raises:
             LlmError: the error it holds; ``MALFORMED_RESPONSE`` for anything else.
         """
-        payload = _strictly(text.strip())
+        payload = strictly(text.strip())
         if type(payload) is not dict:
-            payload = _unwrapped(payload, text)
+            payload = unwrapped(payload, text)
         found = failures.find_error(payload)
         if found is not None:
-            raise _provider_error(found, payload)
+            raise provider_error(found, payload)
         choices = payload.get("choices")
-        if not isinstance(choices, list) or not choices or not _is_whole(choices):
+        if not isinstance(choices, list) or not choices or not is_whole(choices):
             raise malformed(f"a JSON document that is no whole completion: {shown(text)}")
         self._count("json_document")
         chunks = self._payload(payload)
@@ -231,7 +230,7 @@ class ChatCompletionsDecoder:
         """Raise what an odd frame holds: an error, choices of a wrong type, a second answer."""
         found = failures.find_error(payload)
         if found is not None:
-            raise _provider_error(found, payload)
+            raise provider_error(found, payload)
         if choices is not None and type(choices) is not list:
             raise malformed(f"choices is a {type(choices).__name__}")
         if choices and len(choices) > 1:
@@ -240,7 +239,7 @@ class ChatCompletionsDecoder:
     def _refuse_doubt(self) -> None:
         """Raise what nothing but the end came after, where it may be an error."""
         if self._doubt is not None:
-            raise _provider_error(self._doubt, None)
+            raise provider_error(self._doubt, None)
 
     # -- what is noted beside ------------------------------------------------------------
 
@@ -358,46 +357,3 @@ class ChatCompletionsDecoder:
                 self._count("tool_calls_dropped", len(calls))
             return []
         return calls.finish()
-
-
-def _named_error(data: str) -> LlmError:
-    """Return the error that an event named ``error`` brings: an object, a value, or words."""
-    try:
-        error: Any = strictjson.loads(data)
-    except ValueError:
-        error = data
-    if not isinstance(error, dict):
-        return _provider_error(data if error is None else error, None)
-    found = failures.find_error(error, "error")
-    return _provider_error(data if found is None else found, error)
-
-
-def _provider_error(error: Any, payload: Optional[Mapping[str, Any]]) -> LlmError:
-    return LlmError.from_failure(failures.failure_from_payload(error, payload))
-
-
-def _whole(json_loads: JsonLoads) -> Decode:
-    return lambda text, _: (json_loads(text), len(text))
-
-
-def _strictly(text: str) -> Any:
-    try:
-        return strictjson.loads(text)
-    except ValueError as bad:
-        raise malformed(f"a payload is not JSON ({bad}): {shown(text)}") from None
-
-
-def _unwrapped(payload: Any, text: str) -> Dict[str, Any]:
-    """Return the error object that Gemini sends in a list; refuse all else that is no object."""
-    if type(payload) is list and len(payload) == 1 and type(payload[0]) is dict:
-        if failures.find_error(payload[0]) is not None:
-            return payload[0]
-    raise malformed(f"a payload is no JSON object: {shown(text)}")
-
-
-def _is_whole(choices: List[Any]) -> bool:
-    """Say whether each choice holds a message that ended: one line of a stream does not."""
-    return all(
-        isinstance(choice, dict) and choice.get("message") and choice.get("finish_reason")
-        for choice in choices
-    )

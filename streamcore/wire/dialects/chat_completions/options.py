@@ -13,6 +13,9 @@ from typing import Any, ClassVar, Mapping
 from ....values.frozen import FrozenDict
 from ..options import NOT_GIVEN, DialectOptions
 
+NAME = "chat-completions"
+"""The dialect's name."""
+
 RESERVED_FIELDS = ("model", "messages", "stream", "n")
 """The body fields that neither ``extra_body`` nor an effort may set."""
 
@@ -23,7 +26,8 @@ ANSWER_FACTS = frozenset((
 ))
 """Extras that tell of an answer. They are kept and never go back: providers refuse them."""
 
-REASONING_PASSBACK = ("tool-calls", "always", "never")
+REASONING_MODELS = r"(?:.*[/-])?(?:gpt-5|o[134])(?:[.-].*)?"
+"""OpenAI's models that refuse ``max_tokens``, however a gateway prefixes their names."""
 
 
 @dataclass(frozen=True)
@@ -33,11 +37,10 @@ class ChatCompletionsOptions(DialectOptions):
     Args:
         stream_options: ask for usage with ``stream_options.include_usage``.
         max_tokens_field: the name the provider takes the output cap under.
+        max_completion_tokens_models: the pattern of the names of the models that take it
+            under ``max_completion_tokens`` all the same; the empty pattern is no model.
         reasoning_field: the name reasoning goes back under.
-        reasoning_passback: when it goes back: on ``tool-calls`` steps, ``always``, ``never``.
         think_tags: turn ``<think>…</think>`` in content into reasoning.
-        alternate: the provider refuses two user messages in a row, and one after tool
-            results; such a history, left by a turn that failed, is sent so that it fits.
         The other arguments are those of ``DialectOptions``. Its end marker is ``[DONE]``;
         under ``optional`` an unterminated final ``[DONE]`` proves the end too.
     Raises:
@@ -46,20 +49,20 @@ class ChatCompletionsOptions(DialectOptions):
 
     stream_options: bool = NOT_GIVEN
     max_tokens_field: str = NOT_GIVEN
+    max_completion_tokens_models: str = NOT_GIVEN
     reasoning_field: str = NOT_GIVEN
-    reasoning_passback: str = NOT_GIVEN
     think_tags: bool = NOT_GIVEN
-    alternate: bool = NOT_GIVEN
 
     DEFAULTS: ClassVar[Mapping[str, Any]] = FrozenDict(
         DialectOptions.DEFAULTS,
         stream_options=True,
         max_tokens_field="max_tokens",
+        max_completion_tokens_models="",
         reasoning_field="reasoning_content",
-        reasoning_passback="tool-calls",
         think_tags=False,
-        alternate=False,
+        # platform.openai.com/docs/api-reference/chat: the reference that others follow.
+        tool_names=r"[A-Za-z0-9_-]{1,64}",
     )
-    WORDS: ClassVar[Mapping[str, Any]] = FrozenDict(
-        DialectOptions.WORDS, reasoning_passback=REASONING_PASSBACK
+    PATTERNS: ClassVar[Mapping[str, str]] = FrozenDict(
+        DialectOptions.PATTERNS, max_completion_tokens_models="gpt-5"
     )

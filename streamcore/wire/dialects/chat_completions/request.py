@@ -5,27 +5,29 @@ In: a neutral ``LlmRequest`` (its config, messages, system, tools) and the
 provider's ``ChatCompletionsOptions``. Out: the body as plain JSON values, and its bytes.
 Refused before any I/O: what cannot be sent is ``INVALID_REQUEST``, what the
 provider cannot carry is ``UNSUPPORTED_CONTENT``; a history with a call that has
-not exactly one result is never sent. Rules: design.md §6 and §8.16.
+not exactly one result is never sent. Rules: DESIGN.md §6 and §8.16.
 """
 
 from __future__ import annotations
 
-import math
-from typing import Any, Dict, List, Mapping, Optional, Tuple
+import re
+from typing import Any, Dict, List, Mapping, Tuple
 
-from ....values.calls import CallConfig, LlmRequest
+from ....values.calls import LlmRequest
 from ....values.frozen import thaw
 from ....values.given import invalid
-from ....values.numbers import is_number, is_whole
+from ...fitting import Receiver, fit_history, fit_tools
 from ...json_body import encode_body
-from .options import RESERVED_FIELDS, ChatCompletionsOptions
-from .wire_messages import write_messages
-
-_CHOICES = ("auto", "none", "required")  # tool_choice words; any other is a tool's name
+from ...request_checks import CHOICES, check_request
+from .options import NAME, RESERVED_FIELDS, ChatCompletionsOptions
+from .wire_messages import with_reasoning, without_facts, write_message
 
 
 def build_body(
-    request: LlmRequest, options: ChatCompletionsOptions, effort_fields: Mapping[str, Any]
+    request: LlmRequest,
+    options: ChatCompletionsOptions,
+    effort_fields: Mapping[str, Any],
+    diagnostics: Dict[str, int],
 ) -> Dict[str, Any]:
     """Return the request body as plain JSON values; fields nobody set are left out.
 
@@ -33,18 +35,19 @@ def build_body(
         request: what is asked.
         options: the provider's options, resolved.
         effort_fields: the body fields that the reasoning effort becomes.
+        diagnostics: counters of what of the history was changed.
     Raises:
         LlmError: ``INVALID_REQUEST`` for values, text or a history no provider can
             take; ``UNSUPPORTED_CONTENT`` for images where ``options`` has none.
     """
     config = request.config
-    _check_values(config, request.system)
+    check_request(request, options, RESERVED_FIELDS)
     body: Dict[str, Any] = {"model": config.model}
-    body["messages"] = _messages(request, options)
+    body["messages"] = _messages(request, options, diagnostics)
     body["stream"] = True
     if options.stream_options:
         body["stream_options"] = {"include_usage": True}
-    for name, value in _settings(request, options):
+    for name, value in _settings(request, options, diagnostics):
         if value is not None:
             body[name] = thaw(value)
     body.update(thaw(dict(effort_fields)))
@@ -53,81 +56,52 @@ def build_body(
 
 
 def write_body(
-    request: LlmRequest, options: ChatCompletionsOptions, effort_fields: Mapping[str, Any]
+    request: LlmRequest,
+    options: ChatCompletionsOptions,
+    effort_fields: Mapping[str, Any],
+    diagnostics: Dict[str, int],
 ) -> bytes:
     """Return the bytes of the request body; see ``build_body``."""
-    return encode_body(build_body(request, options, effort_fields))
+    return encode_body(build_body(request, options, effort_fields, diagnostics))
 
 
-def _check_values(config: CallConfig, system: Optional[str]) -> None:
-    for name in ("model", "reasoning_effort"):
-        value = getattr(config, name)
-        if (value is not None or name == "model") and not (isinstance(value, str) and value):
-            raise invalid(f"{name} is a non-empty string")
-    if system is not None and not isinstance(system, str):
-        raise invalid(f"system is a string, not {type(system).__name__}")
-    for name in ("temperature", "top_p"):
-        _check_number(name, getattr(config, name))
-    for name in ("seed", "max_tokens"):
-        value = getattr(config, name)
-        if value is not None and not is_whole(value):
-            raise invalid(f"{name} is a whole number, not {type(value).__name__}")
-    if config.max_tokens is not None and config.max_tokens < 1:
-        raise invalid("max_tokens must be 1 or more")
-    if not isinstance(config.parallel_tool_calls, (bool, type(None))):
-        raise invalid("parallel_tool_calls is True, False or None")
-    _check_stop(config.stop)
-    _check_extra_body(config.extra_body)
-
-
-def _check_number(name: str, value: Any) -> None:
-    if value is None:
-        return
-    if not is_number(value):
-        raise invalid(f"{name} is a number, not {type(value).__name__}")
-    if isinstance(value, float) and not math.isfinite(value):
-        raise invalid(f"{name} must be finite: {value}")
-
-
-def _check_stop(stop: Any) -> None:
-    strings = [stop] if isinstance(stop, str) else ([] if stop is None else stop)
-    if not isinstance(strings, list) or not all(isinstance(s, str) and s for s in strings):
-        raise invalid("stop is a non-empty string, or a list of them")
-
-
-def _check_extra_body(extra: Any) -> None:
-    if extra is None:
-        return
-    if not isinstance(extra, Mapping):
-        raise invalid(f"extra_body is a dict, not {type(extra).__name__}")
-    for name in RESERVED_FIELDS:
-        if name in extra:
-            raise invalid(f"extra_body cannot set {name}")
-
-
-def _messages(request: LlmRequest, options: ChatCompletionsOptions) -> List[Dict[str, Any]]:
+def _messages(
+    request: LlmRequest, options: ChatCompletionsOptions, diagnostics: Dict[str, int]
+) -> List[Dict[str, Any]]:
+    config, field = request.config, options.reasoning_field
+    receiver = Receiver(NAME, config.provider, config.model)
+    messages = [with_reasoning(without_facts(message), field) for message in request.messages]
     try:
-        messages = write_messages(request.messages, request.config.provider, options)
+        fitted = fit_history(messages, receiver, options, diagnostics, request.system)
+        return [write_message(message, field) for message in fitted]
     except RecursionError:
         raise invalid("messages: nested too deeply") from None
-    if not messages:
-        raise invalid("there is no message to send")
-    return [{"role": "system", "content": request.system}] * bool(request.system) + messages
 
 
-def _settings(request: LlmRequest, options: ChatCompletionsOptions) -> List[Tuple[str, Any]]:
+def _settings(
+    request: LlmRequest, options: ChatCompletionsOptions, diagnostics: Dict[str, int]
+) -> List[Tuple[str, Any]]:
     config = request.config
     choice = config.tool_choice
-    if isinstance(choice, str) and choice not in _CHOICES:
+    if isinstance(choice, str) and choice not in CHOICES:
         choice = {"type": "function", "function": {"name": choice}}
+    tools = fit_tools(request.tools, options, diagnostics)
+    offers = bool(tools) or "tools" in (config.extra_body or {})
     return [
-        ("tools", request.tools or None),  # an empty list is refused by OpenAI
+        ("tools", tools or None),  # an empty list is refused by OpenAI
         ("tool_choice", choice),
-        ("parallel_tool_calls", config.parallel_tool_calls),
+        ("parallel_tool_calls", config.parallel_tool_calls if offers else None),
         ("response_format", config.response_format),
         ("temperature", config.temperature),
         ("top_p", config.top_p),
         ("seed", config.seed),
-        (options.max_tokens_field, config.max_tokens),
+        (_max_tokens_field(config.model, options), config.max_tokens),
         ("stop", config.stop or None),
     ]
+
+
+def _max_tokens_field(model: str, options: ChatCompletionsOptions) -> str:
+    pattern = options.max_completion_tokens_models
+    if pattern and re.compile(pattern).fullmatch(model):
+        return "max_completion_tokens"
+    return options.max_tokens_field

@@ -1,22 +1,21 @@
 # SPDX-License-Identifier: MIT
-"""Neutral messages as the wire takes them.
+"""Neutral messages as chat completions writes them.
 
-In: the messages of a request and the provider's bends. Out: message dicts: tool
-results in call order directly after their calls, reasoning and opaque extras only
-where they may go. Refused: a bad history, images where there are none to be
-(design.md §6, §8.16).
+In: messages that ``wire.fitting`` has fitted, and the name reasoning goes back under. Out:
+message dicts; extras stand beside what we write ourselves and never replace it. Nothing is
+refused. Before the fitting, ``with_reasoning`` reads what a message made by hand carries in its
+extras, and ``without_facts`` leaves out what only tells of an answer.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, Mapping, Optional, Sequence
 
-from ....values import strictjson
-from ....values.errors import LlmError
 from ....values.frozen import FrozenDict, freeze, thaw
 from ....values.messages import (
     REASONING_FIELDS,
+    AssistantMessage,
     Block,
     ImageBlock,
     Message,
@@ -25,166 +24,103 @@ from ....values.messages import (
     TextBlock,
     ToolCall,
     ToolResult,
-    said_arguments,
 )
-from ....values.messages.blocks import NO_OUTPUT
-from ...history import check_history, only_results
-from .options import ChatCompletionsOptions
-
-NO_ANSWER = "(no answer)"
-"""Stands for the answer of a turn that was broken off after its tools had run."""
+from .options import ANSWER_FACTS
 
 _WRITTEN = ("role", "content", "tool_calls", "tool_call_id")  # never taken from extras
+_OWNED = {TextBlock: ("type", "text"), ImageBlock: ("type", "image_url")}
+"""What no extras of a part can replace."""
 
 
-def write_messages(
-    messages: Sequence[Message], provider: Optional[str], options: ChatCompletionsOptions
-) -> List[Dict[str, Any]]:
-    """Return the message dicts, in the order they are sent.
-
-    Args:
-        messages: the conversation, oldest first.
-        provider: the route they go to.
-        options: the provider's bends.
-    Raises:
-        LlmError: ``INVALID_REQUEST`` for a history no provider can take;
-            ``UNSUPPORTED_CONTENT`` for images where ``options`` has none.
-    """
-    check_history(messages)
-    wire: List[Dict[str, Any]] = []
-    results: Dict[str, Dict[str, Any]] = {}  # of the last calls, in the order of the calls
-    for position, message in enumerate(messages):
-        if not options.images:
-            _refuse_images(message, f"messages[{position}]")
-        for result in message.tool_results:
-            results[result.call_id] = _write_result(result, message)
-        if only_results(message):
-            continue
-        wire.extend(results.values())
-        results = {call.id: {} for call in message.tool_calls}
-        shown = _neutral(message, provider, options)
-        if shown is not None:
-            wire.append(shown.to_dict())
-    wire.extend(results.values())
-    return _alternating(wire) if options.alternate else wire
-
-
-def _alternating(wire: List[Dict[str, Any]]) -> List[Dict[str, Any]]:
-    """Join user messages in a row; put a word between tool results and a user message."""
-    fit: List[Dict[str, Any]] = []
-    for message in wire:
-        before = fit[-1]["role"] if fit else None
-        if message["role"] != "user" or before not in ("user", "tool"):
-            fit.append(message)
-        elif before == "tool":
-            fit += [{"role": "assistant", "content": NO_ANSWER}, message]
-        else:
-            fit[-1] = {**fit[-1], **message, "content": _joined(fit[-1], message)}
-    return fit
-
-
-def _joined(first: Dict[str, Any], second: Dict[str, Any]) -> Any:
-    contents = [message.get("content") or "" for message in (first, second)]
-    if all(isinstance(content, str) for content in contents):
-        return "\n\n".join(content for content in contents if content)
-    return [part for content in contents for part in _parts(content)]
-
-
-def _parts(content: Any) -> List[Any]:
-    if isinstance(content, str):
-        return [{"type": "text", "text": content}] if content else []
-    return list(content)
-
-
-def _neutral(
-    message: Message, provider: Optional[str], options: ChatCompletionsOptions
-) -> Optional[Message]:
-    """Return what of the message goes out; None when nothing does."""
-    if message.role == "assistant":
-        return _assistant(message, provider, options)
-    dropped = (ToolResult, ReasoningBlock)
-    parts = [_bare(block, True) for block in message.content if not isinstance(block, dropped)]
-    form = _form(parts, message.form or ("text" if len(parts) < 2 else "parts"))
-    return Message(message.role, tuple(parts), message.name, _clean(message.extras), form)
-
-
-def _assistant(
-    message: Message, provider: Optional[str], options: ChatCompletionsOptions
-) -> Optional[Message]:
-    """Return an answer as it goes back.
-
-    With reasoning alone it goes back with ``"content": ""``: chat templates of
-    local servers insist that user and assistant alternate, so it is not left out,
-    and strict providers refuse null and a missing content alike. An answer with
-    nothing in it is left out: there is nothing a provider could accept.
-    """
-    made_by = getattr(message, "provider", None)
-    own = made_by is None or made_by == provider  # only its maker can read opaque extras
-    parts = [
-        _bare(block, own)
+def without_facts(message: Message) -> Message:
+    """Return an answer without the facts that its provider told beside it."""
+    if not isinstance(message, AssistantMessage):
+        return message
+    content = tuple(
+        replace(block, extras=_clean(block.extras, *ANSWER_FACTS))
+        if isinstance(block, TextBlock) and block.extras else block
         for block in message.content
-        if isinstance(block, (TextBlock, ImageBlock)) or (own and isinstance(block, OpaqueBlock))
-    ]
-    parts = [block for block in parts if block != TextBlock("")]
-    calls = tuple(_call(call, own) for call in message.tool_calls)
-    hidden = {*REASONING_FIELDS, options.reasoning_field}
-    extras = _clean(message.extras if own else None, *_WRITTEN, *hidden)
-    reasoning = _reasoning(message, own, options.reasoning_field)
-    if not (parts or calls or extras or reasoning):
-        return None
-    when = options.reasoning_passback
-    sent = reasoning if when == "always" or (when == "tool-calls" and calls) else ()
-    content = (*sent, *parts, *calls)
-    return Message("assistant", content, message.name, extras, _form(parts, message.form))
-
-
-def _reasoning(message: Message, own: bool, field: str) -> Tuple[ReasoningBlock, ...]:
-    blocks = [block for block in message.content if isinstance(block, ReasoningBlock)]
-    if not blocks and own:  # a message made by hand may carry it in its extras
-        extras: Mapping[str, Any] = message.extras or {}
-        texts = [extras.get(name) for name in (*REASONING_FIELDS, field)]
-        blocks = [ReasoningBlock(text) for text in texts if isinstance(text, str)][:1]
-    owned = (*_WRITTEN, *REASONING_FIELDS, field)
-    return tuple(
-        ReasoningBlock(block.text, field, _clean(block.extras if own else None, *owned))
-        for block in blocks
     )
+    return replace(message, content=content, extras=_clean(message.extras, *ANSWER_FACTS))
 
 
-def _form(parts: List[Block], form: Optional[str]) -> str:
+def with_reasoning(message: Message, field: str) -> Message:
+    """Return a message whose extras hold no reasoning, no nulls and nothing we write.
+
+    Reasoning that was there becomes a block, unless the message has one: the first of the
+    fields that providers use, or of ``field``.
+    """
+    if not message.extras or not isinstance(message.extras, dict):  # odd ones are refused later
+        return message
+    named = (*REASONING_FIELDS, field) if message.role == "assistant" else ()
+    texts = [text for text in map(message.extras.get, named) if isinstance(text, str)]
+    told = any(isinstance(block, ReasoningBlock) for block in message.content)
+    first = () if told else tuple(map(ReasoningBlock, texts[:1]))
+    extras = _clean(message.extras, *_WRITTEN, *named)
+    return replace(message, content=(*first, *message.content), extras=extras)
+
+
+def write_message(message: Message, field: str) -> Dict[str, Any]:
+    """Return the dict of a fitted message; reasoning stands under ``field``."""
+    if message.role == "tool":
+        return replace(message, content=tuple(map(_result, message.tool_results))).to_dict()
+    beside = [block for block in message.content if _is_beside(block)]
+    content = tuple(_written(b, field) for b in message.content if not _is_beside(b))
+    parts = [b for b in content if not isinstance(b, (ReasoningBlock, ToolCall))]
+    form = message.form
+    if form is None and message.role != "assistant" and len(parts) > 1:
+        form = "parts"
+    written = replace(message, content=content, form=_form(parts, form)).to_dict()
+    return {**written, **_media_fields(beside)}
+
+
+def _is_beside(block: Block) -> bool:
+    """Say whether a block stood beside the content of an answer, and not in it."""
+    if not isinstance(block, OpaqueBlock) or block.kind not in ("image", "audio"):
+        return False
+    return block.part.get("type") != block.kind
+
+
+def _media_fields(beside: Sequence[Any]) -> Dict[str, Any]:
+    """Return the fields that the images and the audio of an answer go back in."""
+    fields: Dict[str, Any] = {}
+    for block in beside:
+        if block.kind == "image":
+            fields.setdefault("images", []).append(thaw(block.part))
+        elif block.part.get("id"):  # OpenAI takes its own audio back by the id alone
+            fields["audio"] = {"id": block.part["id"]}
+    return fields
+
+
+def _form(parts: Sequence[Block], form: Optional[str]) -> str:
     plain = all(isinstance(block, TextBlock) and block.extras is None for block in parts)
     return "text" if not parts or (plain and form != "parts") else "parts"
 
 
-def _bare(block: Block, own: bool) -> Block:
-    """Return a content part with the extras that may go out."""
-    if isinstance(block, TextBlock):
-        return TextBlock(block.text, _clean(block.extras if own else None, "type", "text"))
-    if isinstance(block, ImageBlock):
-        return replace(block, extras=_clean(block.extras if own else None, "type", "image_url"))
+def _written(block: Block, field: str) -> Block:
+    if isinstance(block, ReasoningBlock):
+        extras = _clean(block.extras, *_WRITTEN, *REASONING_FIELDS, field)
+        return ReasoningBlock(block.text, field, extras)
+    if isinstance(block, ToolCall):
+        return replace(block, extras=_call_extras(block.extras))
+    if isinstance(block, (TextBlock, ImageBlock)):
+        return replace(block, extras=_clean(block.extras, *_OWNED[type(block)]))
     return block
 
 
-def _call(call: ToolCall, own: bool) -> ToolCall:
-    extras: Dict[str, Any] = dict(_clean(call.extras if own else None, "id") or {})
-    function = _clean(extras.pop("function", None), "name", "arguments")
+def _call_extras(extras: Optional[Mapping[str, Any]]) -> Optional[FrozenDict]:
+    kept: Dict[str, Any] = dict(_clean(extras, "id") or {})
+    function = _clean(kept.pop("function", None), "name", "arguments")
     if function:
-        extras["function"] = function
-    # Said in full: strict servers parse what they get.
-    return ToolCall(call.id, call.name, said_arguments(call.arguments), freeze(extras) or None)
+        kept["function"] = function
+    return freeze(kept) or None
 
 
-def _write_result(result: ToolResult, message: Message) -> Dict[str, Any]:
+def _result(result: ToolResult) -> ToolResult:
     content: Any = result.content
     if isinstance(content, list):
         content = [_part(part) for part in content]
-        content = [part for part in content if part != {"type": "text", "text": ""}]
-    # Output of a program may hold anything; it is mended where other text is refused.
-    content = strictjson.mend_surrogates(content or NO_OUTPUT)
-    shown = ToolResult(result.call_id, content, extras=_clean(result.extras))
-    if message.role != "tool":  # name and extras belong to the user's own words
-        return Message("tool", (shown,)).to_dict()
-    return Message("tool", (shown,), message.name, _clean(message.extras)).to_dict()
+    return ToolResult(result.call_id, content, extras=_clean(result.extras, *_WRITTEN))
 
 
 def _part(part: Any) -> Any:
@@ -195,18 +131,5 @@ def _part(part: Any) -> Any:
 
 def _clean(extras: Optional[Mapping[str, Any]], *owned: str) -> Optional[FrozenDict]:
     """Return extras without nulls, which say nothing, and without what we write ourselves."""
-    owned = owned or _WRITTEN
     kept = {k: v for k, v in (extras or {}).items() if v is not None and k not in owned}
     return freeze(kept) if kept else None
-
-
-def _refuse_images(message: Message, where: str) -> None:
-    parts: List[Any] = list(message.content)
-    for result in message.tool_results:
-        parts.extend(result.content if isinstance(result.content, list) else ())
-    for part in parts:
-        raw = part.part if isinstance(part, OpaqueBlock) else part
-        kind = raw.get("type") if isinstance(raw, dict) else getattr(raw, "type", None)
-        if isinstance(kind, str) and "image" in kind:
-            text = f"{where}: this provider takes no images"
-            raise LlmError(text, "UNSUPPORTED_CONTENT", phase="prepare")

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: MIT
+"""A history made to suit whom it goes to; every dialect's writer begins with it.
+
+In: a history, whom it goes to, and the options that say what that provider takes. Out: the
+messages to write, in this form: the results of a step are tool messages of one result each,
+in the order of the calls and directly after them. The history itself stays as it is; what
+differs in the copy is counted. What is made of a message depends on what precedes it alone,
+so a history that grows at its end keeps the bytes before. (Under ``alternate`` the last
+message may grow; where there is one system message, a later one moves to the front.)
+Refused: a history that no provider takes, and images that this one does not (DESIGN.md §6
+and §11).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Dict, List, Optional, Sequence
+
+from ...values.given import invalid
+from ...values.messages import Message, TextBlock, ToolCall, ToolResult
+from ..dialects.options import DialectOptions
+from ..history import check_history, only_results
+from .content import Receiver, fit_result, fit_said
+from .counting import Counts
+from .images import check_images
+from .names import CallIds, fit_name
+from .roles import NO_ANSWER, NO_MESSAGE, alternated, with_one_system, without_developer
+from .schemas import fit_tools
+
+__all__ = ["NO_ANSWER", "NO_MESSAGE", "Receiver", "fit_history", "fit_tools"]
+
+
+def fit_history(
+    messages: Sequence[Message],
+    receiver: Receiver,
+    options: DialectOptions,
+    diagnostics: Dict[str, int],
+    system: Optional[str] = None,
+) -> List[Message]:
+    """Return the messages to write; ``system`` becomes the first of them.
+
+    Args:
+        messages: the conversation, oldest first.
+        receiver: whom it goes to.
+        options: what the receiver takes, resolved.
+        diagnostics: counters by name, which what is changed is counted in.
+        system: the system prompt; None or "" adds none.
+    Raises:
+        LlmError: ``INVALID_REQUEST`` for a history no provider can take, or an image that
+            is neither an address nor data; ``UNSUPPORTED_CONTENT`` for images where
+            ``options`` has none.
+    """
+    check_history(messages)
+    check_images(messages, options)
+    counts = Counts(diagnostics)
+    fitted = _in_order(messages, receiver, options, counts)
+    if not fitted:
+        raise invalid("there is no message to send")
+    if system and (options.blank_text or not system.isspace()):
+        fitted.insert(0, Message("system", (TextBlock(system),)))
+    if not options.developer_role:
+        fitted = without_developer(fitted, counts)
+    if options.one_system_message or options.alternate:
+        fitted = with_one_system(fitted, counts)
+    return alternated(fitted, counts) if options.alternate else fitted
+
+
+def _in_order(
+    messages: Sequence[Message], receiver: Receiver, options: DialectOptions, counts: Counts
+) -> List[Message]:
+    """Fit each message by itself, and put results after their calls."""
+    fitted: List[Message] = []
+    ids = CallIds(options.call_ids, options.unique_call_ids, counts)
+    sent: Dict[str, str] = {}  # the ids of the last calls: as told, and as sent
+    results: Dict[str, Message] = {}  # by the ids as told
+    for message in messages:
+        for result in message.tool_results:
+            answered = replace(result, call_id=sent[result.call_id])
+            results[result.call_id] = _result_message(answered, message, options, counts)
+        if only_results(message):
+            continue
+        fitted.extend(results[told] for told in sent)
+        results, sent = {}, ids.of(message.tool_calls)
+        said = fit_said(message, receiver, options, counts)
+        if said is not None:
+            fitted.append(_renamed(said, sent, options, counts))
+    fitted.extend(results[told] for told in sent)
+    return fitted
+
+
+def _result_message(
+    result: ToolResult, message: Message, options: DialectOptions, counts: Counts
+) -> Message:
+    fitted = (fit_result(result, options, counts),)
+    if message.role != "tool":  # its name and extras belong to the user's own words
+        return Message("tool", fitted)
+    return Message("tool", fitted, message.name, message.extras)
+
+
+def _renamed(
+    message: Message, sent: Dict[str, str], options: DialectOptions, counts: Counts
+) -> Message:
+    """Give the calls the ids and names they are sent under."""
+    if not sent:
+        return message
+    content = tuple(
+        replace(
+            block, id=sent[block.id], name=fit_name(block.name, options.tool_names, counts)
+        ) if isinstance(block, ToolCall) else block
+        for block in message.content
+    )
+    return replace(message, content=content)

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: MIT
+"""Ids of calls and names of tools as a provider takes them.
+
+In: ids and names as some provider told them, and the pattern of the receiver. Out: the same
+where they fit; else others made of them, always the same ones. The history keeps the
+originals. An id that is sent depends on what precedes it alone. Nothing is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import Dict, Sequence
+
+from ...values.messages import ToolCall
+from .counting import Counts
+
+_LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_ID_LENGTH = 9  # Mistral takes exactly nine letters and digits, and nobody refuses them
+_NAME_LENGTH = 55  # with _ and eight more it is 64, the most that OpenAI takes
+
+
+class CallIds:
+    """Gives each call of a history, step by step, the id it is sent under.
+
+    Args:
+        pattern: what an id must fit; empty for any.
+        unique: whether an id may be sent for one call only.
+        counts: where ids that changed are counted.
+    """
+
+    def __init__(self, pattern: str, unique: bool, counts: Counts) -> None:
+        self._pattern = re.compile(pattern or "(?s:.*)")
+        self._unique = unique
+        self._counts = counts
+        self._told: Dict[str, str] = {}  # id sent → id it stands for, in the whole history
+        self._next: Dict[str, int] = {}  # id told → how many were tried for it, where unique
+
+    def of(self, calls: Sequence[ToolCall]) -> Dict[str, str]:
+        """Return the ids that the calls of one message are sent under, by the ids told."""
+        sent: Dict[str, str] = {}
+        for call in calls:
+            sent[call.id] = self._of(call.id, sent)
+        return sent
+
+    def _of(self, told: str, here: Dict[str, str]) -> str:
+        turn = self._next.get(told, 0)
+        while True:
+            made = _made_id(told, turn) if turn else told
+            turn += 1
+            if self._is_free(made, told) and made not in here.values():
+                break
+        self._told[made] = told
+        if self._unique:
+            self._next[told] = turn
+        if made != told:
+            self._counts.add("call_id_mapped")
+        return made
+
+    def _is_free(self, made: str, told: str) -> bool:
+        if not self._pattern.fullmatch(made):
+            return False
+        return made not in self._told or (not self._unique and self._told[made] == told)
+
+
+def fit_name(name: str, pattern: str, counts: Counts) -> str:
+    """Return a tool's name in a history, as it is sent."""
+    if not pattern or re.compile(pattern).fullmatch(name):
+        return name
+    counts.add("tool_name_mapped")
+    plain = re.sub(r"^(?![A-Za-z])", "f", re.sub(r"[^A-Za-z0-9_-]", "_", name))
+    return f"{plain[:_NAME_LENGTH]}_{_digest(name).hexdigest()[:8]}"
+
+
+def _made_id(told: str, turn: int) -> str:
+    number = int.from_bytes(_digest(f"{turn} {told}").digest(), "big")
+    letters = []
+    for _ in range(_ID_LENGTH):
+        number, place = divmod(number, len(_LETTERS))
+        letters.append(_LETTERS[place])
+    return "".join(letters)
+
+
+def _digest(text: str) -> "hashlib._Hash":
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass"))

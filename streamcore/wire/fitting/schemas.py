@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: MIT
+"""Schemas of the tools on offer, as a provider takes them.
+
+In: tools as OpenAI-style dicts. Out: the same dicts, where an array says what its items are,
+the whole is an object with properties, and the keywords the receiver refuses are left out.
+All of this leaves the meaning to the model; arguments are checked against the tool's own
+schema. Nothing is refused.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Mapping, Sequence
+
+from ...values.schemas.schema import with_items
+from ..dialects.options import DialectOptions
+from .counting import Counts
+
+_NAMED = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
+"""Keywords whose value has names of the caller's own as keys: none of them is a keyword."""
+_VALUES = ("enum", "const", "default", "examples", "required")
+"""Keywords whose value is data, and no schema."""
+
+
+def fit_tools(
+    tools: Sequence[Mapping[str, Any]], options: DialectOptions, diagnostics: Dict[str, int]
+) -> List[Mapping[str, Any]]:
+    """Return the tools to write; those that a provider runs itself stay as they are."""
+    counts = Counts(diagnostics)
+    return [_fit_tool(tool, options.schema_without, counts) for tool in tools]
+
+
+def _fit_tool(
+    tool: Mapping[str, Any], refused: Sequence[str], counts: Counts
+) -> Mapping[str, Any]:
+    function = tool.get("function")
+    if not isinstance(function, Mapping) or "parameters" not in function:
+        return tool
+    told = function["parameters"]
+    schema = _without(with_items(told), refused) if refused else with_items(told)
+    if not schema or (schema.get("type") == "object" and "properties" not in schema):
+        schema = {**schema, "type": "object", "properties": {}}
+    if schema == told:
+        return tool
+    counts.add("tool_schema_changed")
+    return {**tool, "function": {**function, "parameters": schema}}
+
+
+def _without(schema: Any, refused: Sequence[str]) -> Any:
+    if isinstance(schema, list):
+        return [_without(inner, refused) for inner in schema]
+    if not isinstance(schema, dict):
+        return schema
+    made = {}
+    for keyword, value in schema.items():
+        if keyword in refused:
+            continue
+        if keyword in _NAMED and isinstance(value, dict):
+            made[keyword] = {name: _without(inner, refused) for name, inner in value.items()}
+        else:
+            made[keyword] = value if keyword in _VALUES else _without(value, refused)
+    return made
