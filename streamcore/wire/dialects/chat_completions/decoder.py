@@ -10,21 +10,20 @@ each stands where it is decided.
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 from ....values import strictjson
 from ....values.chunks import BlockEnd, Finish, FinishReason, StreamChunk, UsageChunk
 from ....values.errors import Partial
 from ....values.limits import ResolvedLimits, resolve_limits
 from ....values.messages import Block
-from ....values.usage import TokenUsage
 from ... import failures
 from ...sse import SseEnd, SseEvent
 from ...toolcalls import ToolCallAssembler
 from ..dialect import Asked
 from .deltas import DeltaReader
 from .ending import (
-    FinishWords, closed_error, empty_error, finish_error, is_stop_hit, no_call_error,
+    FinishWords, check_empty, closed_error, finish_error, is_at_cap, is_stop_hit, no_call_error,
 )
 from .facts import OFTEN_NULL, PLAIN_CHOICE, PLAIN_FRAME, Allowance
 from .options import ChatCompletionsOptions
@@ -311,8 +310,9 @@ class ChatCompletionsDecoder:
         usage = read_usage(self._usage)
         if usage is None and self._usage:
             self._count("usage_odd")
-        if kind != "max-tokens" and self._is_cut(usage):
-            kind = "max-tokens"
+        if kind != "max-tokens" and is_at_cap(usage, self._asked):
+            self._count("output_at_cap")
+            kind = "max-tokens" if self._options.cut_as_complete else kind
         calls = self._finished_calls(kind)
         if calls and kind == "stop":
             kind = "tool-calls"
@@ -321,8 +321,9 @@ class ChatCompletionsDecoder:
             raise no_call_error()
         blocks = self._deltas.whole_blocks() + calls
         extras = self._deltas.extras()
-        if kind == "stop" and not blocks:
-            self._refuse_empty(word, usage, extras or {})
+        if kind == "stop" and not blocks and not is_stop_hit(word, extras or {}):
+            window, plain = self._options.context_window, self._words.kind is not None
+            check_empty(usage, window, self._asked.after_tools and plain)
         for index, block in sorted(blocks, key=lambda pair: pair[0]):
             chunks.append(BlockEnd(index, block))
         if usage is not None:
@@ -330,25 +331,6 @@ class ChatCompletionsDecoder:
         word = None if word is None else strictjson.mend_text(word)
         chunks.append(Finish(FinishReason(kind), word, self._model, self._response_id, extras))
         return chunks
-
-    def _is_cut(self, usage: Optional[TokenUsage]) -> bool:
-        """Say whether an answer that is told as complete was cut at the request's token cap."""
-        cap = self._asked.output_cap
-        if cap is None or usage is None or usage.output_tokens != cap:
-            return False
-        self._count("output_at_cap")
-        return self._options.cut_as_complete
-
-    def _refuse_empty(
-        self, word: Optional[str], usage: Optional[TokenUsage], extras: Mapping[str, Any]
-    ) -> None:
-        """Raise for an answer that holds nothing, unless the request or the provider says why."""
-        if is_stop_hit(word, extras):
-            return
-        error = empty_error(usage, self._options.context_window)
-        plain = self._asked.after_tools and self._words.kind == "stop"
-        if error.code != "EMPTY_RESPONSE" or not plain:
-            raise error
 
     def _finished_calls(self, kind: str) -> List[Tuple[int, Block]]:
         calls = self._deltas.calls

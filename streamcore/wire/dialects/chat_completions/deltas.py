@@ -233,7 +233,7 @@ class DeltaReader:
         self._media.add_audio(chunks, audio)
 
     def _add_fact(self, chunks: Chunks, value: Any, field: str) -> None:
-        self.facts.add(field, value, of_text=field == "citations")
+        self.facts.add(field, value)
 
     def _add_calls(self, chunks: Chunks, calls: Any) -> None:
         self.calls.add(chunks, calls)

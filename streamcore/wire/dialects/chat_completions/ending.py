@@ -14,6 +14,7 @@ from ....values.strictjson import mend_text
 from ....values.usage import TokenUsage
 from ...growing import Count
 from ...sse import SseEnd
+from ..dialect import Asked
 from .shapes import string
 
 _STOP_WORDS = ("stop", "eos", "eos_token", "end_turn", "stop_sequence", "complete")
@@ -132,17 +133,29 @@ def no_call_error() -> LlmError:
     return LlmError(said, "MALFORMED_TOOL_CALL", phase="body")
 
 
-def empty_error(usage: Optional[TokenUsage], window: Optional[int]) -> LlmError:
-    """Return the error of an answer that ended well with nothing in it.
+def is_at_cap(usage: Optional[TokenUsage], asked: Asked) -> bool:
+    """Say whether an answer is exactly as long as its request allowed."""
+    cap = asked.output_cap
+    return cap is not None and usage is not None and usage.output_tokens == cap
 
-    Where its usage reaches the model's window, that is why.
+
+def check_empty(usage: Optional[TokenUsage], window: Optional[int], may_be: bool) -> None:
+    """Refuse an answer that ended well with nothing in it.
+
+    Args:
+        usage: what the provider reported.
+        window: the model's window, or None; where the input fills it, that is why.
+        may_be: whether the answer may be empty, as one after tool results may.
+    Raises:
+        LlmError: ``CONTEXT_WINDOW_EXCEEDED``, or ``EMPTY_RESPONSE`` where it may not be.
     """
     billed = usage.billed_input_tokens if usage is not None else None
     if window is not None and billed is not None and billed >= window:
         said = f"no answer, and {billed} input tokens fill the window of {window}"
-        return LlmError(said, "CONTEXT_WINDOW_EXCEEDED", phase="body")
-    said = "the answer ended well and holds nothing"
-    return LlmError(said, "EMPTY_RESPONSE", phase="body")
+        raise LlmError(said, "CONTEXT_WINDOW_EXCEEDED", phase="body")
+    if not may_be:
+        said = "the answer ended well and holds nothing"
+        raise LlmError(said, "EMPTY_RESPONSE", phase="body")
 
 
 def closed_error(end: SseEnd, word: Optional[str], done_marker: str) -> LlmError:

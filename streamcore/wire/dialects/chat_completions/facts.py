@@ -9,11 +9,11 @@ and so is one that does not fit into the limit, which is left out.
 from __future__ import annotations
 
 import json
-from typing import Any, Dict, FrozenSet, Mapping, Optional, Set
+from typing import Any, Dict, Mapping, Optional, Set
 
 from ....values.strictjson import mend_surrogates
 from ...growing import Count
-from .options import ANSWER_FACTS
+from .options import ANSWER_FACTS, TEXT_FACTS
 
 PLAIN_FRAME = frozenset((
     "id", "object", "created", "model", "choices", "usage", "system_fingerprint", "obfuscation",
@@ -30,7 +30,6 @@ _READ_ELSEWHERE = PLAIN_FRAME | PLAIN_CHOICE | {
 _READ_IN_PART = frozenset((
     "type", "text", "refusal", "thinking", "reasoning", "summary", "closed",
 ))
-_OF_TEXT = ("logprobs", "annotations")
 _TOLD_AGAIN = ("annotations", "citations")  # lists that some providers send whole each time
 
 
@@ -86,23 +85,23 @@ class Facts:
 
     def add_choice(self, choice: Mapping[str, Any]) -> None:
         """Take the fields of a choice."""
-        self._add_others(choice, _READ_ELSEWHERE, "choice_field_unknown")
+        for name, value in choice.items():
+            if value is None or name in _READ_ELSEWHERE:
+                continue
+            if name in ANSWER_FACTS:
+                self.add(name, value)
+            elif _says(value):
+                self._count("choice_field_unknown")
 
     def add_part(self, part: Mapping[str, Any]) -> None:
         """Take the fields of a content part with text."""
-        if not _READ_IN_PART.issuperset(part):
-            self._add_others(part, _READ_IN_PART, "content_part_field_unknown")
-
-    def _add_others(
-        self, fields: Mapping[str, Any], read: FrozenSet[str], unknown: str
-    ) -> None:
-        for name, value in fields.items():
-            if value is None or name in read:
+        for name, value in part.items():
+            if value is None or name in _READ_IN_PART:
                 continue
             if name in ANSWER_FACTS:
-                self.add(name, value, of_text=read is _READ_IN_PART)
+                self.add(name, value, of_text=True)
             elif _says(value):
-                self._count(unknown)
+                self._count("content_part_field_unknown")
 
     def add(self, name: str, value: Any, of_text: bool = False) -> None:
         """Take a fact in pieces: lists grow, of all else the last value counts.
@@ -112,7 +111,7 @@ class Facts:
             value: the next piece.
             of_text: whether it belongs to the text; some names always do.
         """
-        kept = self._of_text if of_text or name in _OF_TEXT else self._of_message
+        kept = self._of_text if of_text or name in TEXT_FACTS else self._of_message
         if _says(value) and self._fits(name, value, 0, kept):
             _grow(kept, name, value)
 

@@ -19,12 +19,15 @@ NAME = "chat-completions"
 RESERVED_FIELDS = ("model", "messages", "stream", "n")
 """The body fields that neither ``extra_body`` nor an effort may set."""
 
+TEXT_FACTS = ("logprobs", "annotations")
+"""Extras of a text that tell of it. They are kept and never go back: providers refuse them."""
+
 ANSWER_FACTS = frozenset((
-    "logprobs", "annotations", "executed_tools", "provider_metadata",
-    "citations", "search_results", "images", "videos", "related_questions",
-    "cost", "copilot_usage", "provider", "service_tier", "stop_reason", "matched_stop",
+    *TEXT_FACTS, "executed_tools", "provider_metadata", "citations", "search_results", "images",
+    "videos", "related_questions", "cost", "copilot_usage", "provider", "service_tier",
+    "stop_reason", "matched_stop",
 ))
-"""Extras that tell of an answer. They are kept and never go back: providers refuse them."""
+"""The same of a whole answer."""
 
 REASONING_MODELS = r"(?:.*[/-])?(?:gpt-5|o[134])(?:[.-].*)?"
 """OpenAI's models that refuse ``max_tokens``, however a gateway prefixes their names."""

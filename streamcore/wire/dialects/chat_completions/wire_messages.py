@@ -25,7 +25,7 @@ from ....values.messages import (
     ToolCall,
     ToolResult,
 )
-from .options import ANSWER_FACTS
+from .options import ANSWER_FACTS, TEXT_FACTS
 
 _WRITTEN = ("role", "content", "tool_calls", "tool_call_id")  # never taken from extras
 _OWNED = {TextBlock: ("type", "text"), ImageBlock: ("type", "image_url")}
@@ -37,7 +37,7 @@ def without_facts(message: Message) -> Message:
     if not isinstance(message, AssistantMessage):
         return message
     content = tuple(
-        replace(block, extras=_clean(block.extras, *ANSWER_FACTS))
+        replace(block, extras=_clean(block.extras, *TEXT_FACTS))
         if isinstance(block, TextBlock) and block.extras else block
         for block in message.content
     )
