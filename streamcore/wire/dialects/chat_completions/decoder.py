@@ -206,7 +206,7 @@ class ChatCompletionsDecoder:
         if "error" in delta:
             self._refuse_frame(payload, choices)
         chunks = self._deltas.add(delta) if delta else []
-        if chunks:
+        if chunks or self._deltas.legacy:
             self._delta_seen = True
             self._doubt = None
         return chunks

@@ -35,7 +35,8 @@ class DeltaReader:
         assembler: finishes the calls, and holds their limits.
         allowance: bounds what is kept beside text and calls.
         count: counts what was skipped or repaired, by name.
-    ``calls``: the reader of the calls; ``facts``: what the answer tells beside its text.
+    ``calls``: the reader of the calls; ``facts``: what the answer tells beside its text;
+    ``legacy``: fragments of a ``function_call``, which are read at the end.
     """
 
     def __init__(
@@ -46,7 +47,7 @@ class DeltaReader:
         self._media = Media(self._open, allowance, count)
         self._details = OpaqueDetails()  # fields that go back to the provider
         self._allowance = allowance
-        self._legacy: List[Dict[str, Any]] = []  # fragments of a ``function_call``, unread
+        self.legacy: List[Dict[str, Any]] = []
         self._count = count
         self._text: Optional[GrowingText] = None
         self._reasoning: Optional[GrowingText] = None
@@ -97,10 +98,10 @@ class DeltaReader:
 
     def flush(self, chunks: Chunks) -> None:
         """Give out what was held back: old calls, possible think tags, halves of characters."""
-        if self._legacy and len(self.calls):
+        if self.legacy and len(self.calls):
             self._count("function_call_beside_tool_calls")
-        elif self._legacy:
-            self.calls.add(chunks, [{"function": call} for call in self._legacy])
+        elif self.legacy:
+            self.calls.add(chunks, [{"function": call} for call in self.legacy])
         if self._think is not None:
             for is_reasoning, text in self._think.finish():
                 (self._add_thought if is_reasoning else self._add_text)(chunks, text)
@@ -245,7 +246,7 @@ class DeltaReader:
         if any(call.values()):
             if not self._allowance.take(len(json.dumps(call))):
                 raise malformed("function_call passes max_document_bytes")
-            self._legacy.append(call)
+            self.legacy.append(call)
 
     def _ignore(self, chunks: Chunks, value: Any) -> None:
         """Who speaks is known."""
