@@ -66,10 +66,11 @@ def _decode(decoder: json.JSONDecoder, text: str) -> Any:
 def is_too_deep(text: str, value: Any, most: int = MAX_DEPTH) -> bool:
     """Say whether ``value``, read from ``text``, nests more than ``most`` levels deep."""
     # Counting is cheap and nearly always enough: brackets inside strings only add.
-    return text.count("[") + text.count("{") > most and _is_deep(value, most)
+    return text.count("[") + text.count("{") > most and is_deep(value, most)
 
 
-def _is_deep(value: Any, most: int) -> bool:
+def is_deep(value: Any, most: int) -> bool:
+    """Say whether a value nests more than ``most`` levels deep."""
     level = [value]
     for _ in range(most + 1):
         level = [item for item in level if isinstance(item, (dict, list))]

@@ -494,6 +494,29 @@ def test_replay_report_of_a_proven_message() -> None:
     ]
 
 
+def test_replay_report_shows_media_extras_and_cost() -> None:
+    """What came beside the text is told with its size, and the cost as it was told."""
+    image = {"image_url": {"url": "data:image/png;base64,AAEC"}}
+    address = {"image_url": {"url": "https://x/y.png"}}
+    body = (
+        D({"content": "hi", "images": [image, address], "annotations": [{"type": "x"}]},
+          citations=["a", "b"], weather="fine")
+        + D({"audio": {"id": "a", "data": "?"}})
+        + D({}, "stop", usage={"completion_tokens": 4, "cost": 0.25, "cost_details": {"x": 1}})
+        + DONE
+    )
+    lines = run("replay", "-", "--report", stdin=body).out.splitlines()
+    assert lines[3:8] == [
+        "  blocks       text (2 characters), image (image/png, 3 bytes), "
+        "image (41 characters of JSON), audio (24 characters of JSON)",
+        "  extras       text annotations (1), message citations (2)",
+        "  usage        tokens: 4 output",
+        "  cost         cost 0.25",
+        '  cost         cost_details {"x": 1}',
+    ]
+    assert lines[-1] == "  diagnostics  frame_field_unknown 1"
+
+
 def test_replay_report_of_a_failure() -> None:
     """The report has the error, its place, and what had arrived; a call is never shown whole."""
     body = D({"content": "hello"}) + D(call(0, "c0", "look", '{"at": "secret'))

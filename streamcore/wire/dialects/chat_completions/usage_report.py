@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any, Mapping, Optional
 
-from ....values.strictjson import mend_surrogates
+from ....values.strictjson import is_deep, mend_surrogates
 from ....values.usage import TokenUsage
 
 # (path in the report) in the order of trust; the first whole number wins.
@@ -35,6 +35,7 @@ _REASONING = (
     ("reasoning_tokens",),  # Perplexity, Groq and others
 )
 _TOTAL = (("total_tokens",),)
+_DEEPEST = 16  # a report that nests deeper is none, and could not be copied on a deep stack
 
 
 def read_usage(report: Mapping[str, Any]) -> Optional[TokenUsage]:
@@ -54,9 +55,8 @@ def read_usage(report: Mapping[str, Any]) -> Optional[TokenUsage]:
     if completion is not None and prompt is not None and reasoning and total is not None:
         if total == prompt + completion + reasoning:
             completion += reasoning
-    usage = TokenUsage(
-        uncached, completion, cache_read, cache_write, reasoning, mend_surrogates(dict(report))
-    )
+    raw = None if is_deep(report, _DEEPEST) else mend_surrogates(report)
+    usage = TokenUsage(uncached, completion, cache_read, cache_write, reasoning, raw)
     return None if usage == TokenUsage() else usage
 
 
