@@ -2,19 +2,21 @@
 """The short report of one captured stream, made to be pasted into a bug report.
 
 In: the ``Outcome`` of a file. Out: some lines on stdout: events, blocks, calls, usage,
-finish, diagnostics, or the error with its place. Texts are counted and not shown; a call's
-arguments are, shortened.
+finish, diagnostics, or the error with its place. Texts, images and extras are counted and not
+shown; a call's arguments and the cost are, shortened.
 """
 
 from __future__ import annotations
 
-from typing import Dict, Iterator, Optional, Tuple
+import json
+from typing import Any, Dict, Iterator, Mapping, Optional, Tuple
 
 from ..values.chunks import (
-    BlockStart, Finish, ReasoningDelta, StreamChunk, TextDelta, ToolCallDelta,
+    BlockEnd, BlockStart, Finish, ReasoningDelta, StreamChunk, TextDelta, ToolCallDelta,
 )
 from ..values.errors import LlmError, Partial
-from ..values.messages import AssistantMessage
+from ..values.messages import AssistantMessage, OpaqueBlock
+from ..values.usage import TokenUsage
 from ..wire.assembler import MessageAssembler
 from .printing import call_line, failure_line, one_line, usage_words
 from .tape import Tape
@@ -34,6 +36,8 @@ class Outcome:
         self.finish: Optional[Finish] = None
         self.opened: Dict[int, str] = {}  # types of blocks by index, an opaque one's kind
         self.sizes: Dict[int, int] = {}  # characters of text and reasoning blocks, by index
+        self.media: Dict[int, str] = {}  # what is known of opaque blocks, by index
+        self.extras: Dict[str, str] = {}  # the extras of the blocks and of the message, named
         self.names: Dict[int, str] = {}  # of the calls that began, by index
         self._assembler = MessageAssembler()
 
@@ -46,8 +50,19 @@ class Outcome:
             self.sizes[chunk.index] = self.sizes.get(chunk.index, 0) + len(chunk.text)
         elif isinstance(chunk, ToolCallDelta) and chunk.name:
             self.names[chunk.index] = chunk.name
+        elif isinstance(chunk, BlockEnd):
+            if isinstance(chunk.block, OpaqueBlock):
+                self.media[chunk.index] = _media(chunk.block)
+            self._note_extras(chunk.block.type, getattr(chunk.block, "extras", None))
         elif isinstance(chunk, Finish):
             self.finish = chunk
+            self._note_extras("message", chunk.extras)
+
+    def _note_extras(self, whose: str, extras: Optional[Mapping[str, Any]]) -> None:
+        for name, value in (extras or {}).items():
+            inner = value.get("content") if name == "logprobs" else value
+            count = f" ({len(inner)})" if isinstance(inner, list) else ""
+            self.extras[f"{whose} {one_line(name, _SHOWN)}"] = count
 
     @property
     def message(self) -> AssistantMessage:
@@ -78,7 +93,10 @@ def _lines(outcome: Outcome) -> Iterator[Tuple[str, str]]:
     yield "read", f"{outcome.tape.size} bytes, {count} {'event' if count == 1 else 'events'}"
     yield "blocks", _blocks(outcome)
     yield from _calls(outcome)
+    if outcome.extras:
+        yield "extras", ", ".join(f"{name}{count}" for name, count in outcome.extras.items())
     yield "usage", usage_words(outcome.arrived.usage)
+    yield from _cost(outcome.arrived.usage)
     if outcome.finish is not None:
         yield from _ending(outcome.finish)
     yield "diagnostics", _counters(outcome.diagnostics)
@@ -86,9 +104,28 @@ def _lines(outcome: Outcome) -> Iterator[Tuple[str, str]]:
 
 def _blocks(outcome: Outcome) -> str:
     sizes = outcome.sizes
-    shown = [f"{kind} ({sizes[index]} characters)" if index in sizes else kind
+    known = {**outcome.media, **{index: f"{size} characters" for index, size in sizes.items()}}
+    shown = [one_line(kind, _SHOWN) + (f" ({known[index]})" if index in known else "")
              for index, kind in sorted(outcome.opened.items())]
     return ", ".join(shown) or "none"
+
+
+def _media(block: OpaqueBlock) -> str:
+    """Return the type and the size of what an opaque block carries."""
+    try:
+        data = block.data()
+    except ValueError:
+        data = None  # it is no base64: its JSON is measured
+    if data is None:
+        return f"{len(json.dumps(block.part))} characters of JSON"
+    return ", ".join(filter(None, (block.media_type, f"{len(data)} bytes")))
+
+
+def _cost(usage: Optional[TokenUsage]) -> Iterator[Tuple[str, str]]:
+    told = {} if usage is None or usage.raw is None else usage.raw
+    for name, value in told.items():
+        if "cost" in name and value not in (None, {}):
+            yield "cost", one_line(f"{name} {json.dumps(value)}", _SHOWN)
 
 
 def _calls(outcome: Outcome) -> Iterator[Tuple[str, str]]:

@@ -22,7 +22,7 @@ from ..values.frozen import FrozenDict
 from ..values.given import invalid
 from ..values.limits import Limits, ResolvedLimits, resolve_limits
 from ..values.retry import RetryPolicy
-from ..wire.dialects import DialectOptions, find_dialect
+from ..wire.dialects import Asked, DialectOptions, find_dialect
 from .attempt import Post, read_answer
 from .headers import find_key, has_header, make_headers
 from .secrets import secrets_of
@@ -207,7 +207,9 @@ class HttpAdapter:
         own = [tool for tool in request.tools if "function" not in tool]  # the provider's to run
         secrets = secrets_of(headers, url, key, (config.extra_body, own))
         post = Post(url, headers, data, limits, secrets, profile.request_id_headers)
-        decoder = dialect.make_decoder(options, limits, context.diagnostics, settings.json_loads)
+        decoder = dialect.make_decoder(
+            options, limits, context.diagnostics, settings.json_loads, Asked.by(request)
+        )
         return read_answer(self._transport, post, dialect, decoder, context)
 
 

@@ -17,11 +17,12 @@ from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tupl
 from ..values.chunks import StreamChunk
 from ..values.errors import LlmError, Partial
 from ..values.limits import Limits, ResolvedLimits, resolve_limits
+from ..values.numbers import check_whole
 from ..values.redaction import redact
 from ..values.showing import shorten
 from ..values.strictjson import mend_text, read_value
 from .dialects import (
-    Decoder, Dialect, DialectOptions, dialect_names, find_dialect, recognise,
+    Asked, Decoder, Dialect, DialectOptions, dialect_names, find_dialect, recognise,
 )
 from .sse import BOM, SseEvent, SseParser
 
@@ -41,6 +42,8 @@ def parse_stream(
     diagnostics: Optional[Dict[str, int]] = None,
     raw_events: Optional[List[SseEvent]] = None,
     json_loads: Optional[Callable[[str], Any]] = None,
+    max_tokens: Optional[int] = None,
+    after_tools: bool = False,
 ) -> Iterator[StreamChunk]:
     """Read one answer's body and yield its chunks as they come.
 
@@ -56,10 +59,14 @@ def parse_stream(
         raw_events: a list that every event is appended to, for debugging.
         json_loads: a faster parser of payloads, such as ``orjson.loads``; what it
             refuses is read again strictly. Tool arguments are always read by ours.
+        max_tokens: the output cap of the request, 1 or more; an answer with as many output
+            tokens is counted, and is ``max-tokens`` under the option ``cut_as_complete``.
+        after_tools: whether the request ended with tool results: then an answer that ends
+            well may be empty.
     Raises:
         LlmError: while iterating, for every failure; ``partial`` has what had arrived.
-        ValueError, TypeError: at once, for an unknown dialect or done marker, or options of
-            another dialect.
+        ValueError, TypeError: at once, for an unknown dialect or done marker, options of
+            another dialect, or a cap that is no whole number.
     """
     found, resolved = find_dialect(dialect), resolve_limits(limits)
     given: DialectOptions = DialectOptions(done_marker=done_marker)
@@ -67,7 +74,10 @@ def parse_stream(
         given = options.over(given)
     counters = {} if diagnostics is None else diagnostics
     chosen = given.over(found.options()).resolved()
-    decoder = found.make_decoder(chosen, resolved, counters, json_loads)
+    if max_tokens is not None:
+        check_whole("max_tokens", max_tokens)
+    asked = Asked(max_tokens, after_tools)
+    decoder = found.make_decoder(chosen, resolved, counters, json_loads, asked)
     return iter_chunks(byte_pieces, found, decoder, resolved, raw_events=raw_events)
 
 
@@ -125,6 +135,13 @@ def iter_chunks(
         if error.partial == Partial():
             error.with_partial(decoder.partial())
         raise
+    except RecursionError:  # strict reading bounds the depth, but the caller's stack may be deep
+        raise LlmError(
+            "the answer nests too deeply for what is left of the caller's stack",
+            "MALFORMED_RESPONSE",
+            phase="body",
+            partial=decoder.partial(),
+        ) from None
     finally:
         close = getattr(pieces, "close", None)
         if close is not None:

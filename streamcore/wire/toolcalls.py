@@ -11,7 +11,7 @@ belongs to keeps the ``OpenCall`` itself: it hands it to ``open`` once, and to
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Set
+from typing import Any, Dict, List, Mapping, Optional, Set
 
 from ..values.errors import LlmError
 from ..values.frozen import freeze
@@ -25,15 +25,19 @@ TAIL_CHARACTERS = 64
 class OpenCall(GrowingText):
     """One call while it forms: its growing arguments, and what else is known of it.
 
-    ``number`` names it in messages and in an id that is made; ``index`` is that of its
+    ``number`` is in an id that is made; ``told`` is the index that the provider sent, and
+    names the call in messages, or the number where it sent none; ``index`` is that of its
     block; ``size`` counts the UTF-8 bytes of its arguments as they were sent.
     """
 
-    __slots__ = ("number", "id", "name", "size", "extras")
+    __slots__ = ("number", "told", "id", "name", "size", "extras")
 
-    def __init__(self, number: int, index: int, count: Count) -> None:
+    def __init__(
+        self, number: int, index: int, count: Count, told: Optional[int] = None
+    ) -> None:
         super().__init__(index, count)
         self.number = number
+        self.told = number if told is None else told
         self.id = ""
         self.name = ""
         self.size = 0
@@ -131,18 +135,21 @@ def _finished(call: OpenCall, taken: Set[str]) -> ToolCall:
     text = said_arguments(call.joined())
     try:
         parse_arguments(text)
+        extras = freeze(mend_surrogates(call.extras)) or None
     except ValueError as bad:
         raise _fail(call, f"its arguments are not one JSON document: {bad}") from None
+    except RecursionError:  # from mending or freezing: the caller's own stack is deep
+        raise _fail(call, "its extras are nested too deeply") from None
     made = call.id or unique_id(f"call_{call.number}", taken)
     taken.add(made)
-    return ToolCall(made, call.name, text, freeze(mend_surrogates(call.extras)) or None)
+    return ToolCall(made, call.name, text, extras)
 
 
 def _fail(call: OpenCall, reason: str) -> LlmError:
     tail = "".join(call.pieces[-TAIL_CHARACTERS:])[-TAIL_CHARACTERS:]
     shown = f"; it ends with {tail!r}" if tail else ""
     return LlmError(
-        f"tool call {call.number} ({mend_text(call.name)[:100]!r}): {reason}{shown}",
+        f"tool call {call.told} ({mend_text(call.name)[:100]!r}): {reason}{shown}",
         "MALFORMED_TOOL_CALL",
         phase="body",
     )

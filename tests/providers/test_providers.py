@@ -40,7 +40,9 @@ from streamcore.values.messages import (
     ToolCall,
     ToolResult,
 )
+from streamcore.wire.assembler import assemble
 from streamcore.wire.failures import failure_from_answer
+from streamcore.wire.pipeline import parse_stream
 from fresh_support import fresh
 from support import DONE, D, F, J, call, run, build_body
 
@@ -130,6 +132,12 @@ def returns_details(profile: ProviderProfile) -> None:
 def returns_opaque(profile: ProviderProfile) -> None:
     returns_reasoning_as("reasoning_text")(profile)
     assert answer_sent_back(profile, reasoning_opaque="x")["reasoning_opaque"] == "x"
+
+
+def reads_cut(profile: ProviderProfile) -> None:
+    body = D({"content": "a"}) + F("stop", usage={"prompt_tokens": 1, "completion_tokens": 7})
+    told = parse_stream([body + DONE], options=profile.options, max_tokens=7)
+    assert assemble(told).finish == "max-tokens"
 
 
 def ends_without_done(profile: ProviderProfile) -> None:
@@ -443,6 +451,7 @@ KEY = frozenset({"key_header", "key_prefix"})
 DONE_MARK, CAP = frozenset({"done_marker"}), frozenset({"max_tokens_field"})
 BACK = frozenset({"reasoning_passback"})
 FIELD, EFFORTS = frozenset({"reasoning_field"}), frozenset({"efforts"})
+CUT = frozenset({"cut_as_complete"})
 NOTHING: FrozenSet[str] = frozenset()
 Row = Tuple[str, FrozenSet[str], Check]
 GATEWAY_IDS: Row = (
@@ -624,12 +633,14 @@ NOTES: Dict[str, List[Tuple[str, FrozenSet[str], Check]]] = {
     ],
     "llama.cpp": [
         ("user and assistant must alternate", frozenset({"alternate"}), alternates),
+        ("an answer as long as the token cap", CUT, reads_cut),
         ("a full context is an error of type", NOTHING, reads_full_context),
         ANY_NAME,
     ],
     "vllm": [
         ("user and assistant must alternate", frozenset({"alternate"}), alternates),
         ("reasoning goes back as", FIELD, returns_reasoning_as("reasoning")),
+        ("an answer as long as the token cap", CUT, reads_cut),
         ANY_NAME,
     ],
     "lmstudio": [
@@ -639,6 +650,7 @@ NOTES: Dict[str, List[Tuple[str, FrozenSet[str], Check]]] = {
     "transformers": [
         ("answers end without", DONE_MARK, ends_without_done),
         ("`stream_options` is left out", frozenset({"stream_options"}), leaves_stream_options_out),
+        ("an answer as long as the token cap", CUT, reads_cut),
         ("no reasoning effort is taken", EFFORTS, takes_no_effort),
         ANY_NAME,
     ],

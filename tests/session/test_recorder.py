@@ -95,7 +95,8 @@ def test_call_is_recorded_in_order(ask: Any) -> None:
     header, answer = by_type["request/header"].data, by_type["assistant/message"].data
     assert header["reason"] == "initial" and header["system"] == "be good"
     assert header["config"] == {"model": "m", "provider": "openai-compatible", "temperature": 0.5}
-    assert answer["usage"] == {"input_tokens": 3, "output_tokens": 2}
+    raw = {"prompt_tokens": 3, "completion_tokens": 2}
+    assert answer["usage"] == {"input_tokens": 3, "output_tokens": 2, "raw": raw}
     assert [log.events[seq].type for seq in answer["source_seqs"]] == (
         ["assistant/chunk"] * len(chunks_of(log)))
     assert by_type["turn/end"].data == {"reason": "stop"}

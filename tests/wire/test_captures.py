@@ -168,6 +168,7 @@ def test_capture_comes_to_what_it_must(row: Dict[str, Any]) -> None:
     for got, sent in zip(ids, wanted["tool_calls"]):
         assert not sent["id"] or got == sent["id"] or sent["id"] in got.rsplit("_", 1)[0]
     usage = None if message.usage is None else message.usage.to_dict()
+    assert (usage or row).pop("raw", None) == (row["usage"] if usage else None)
     assert usage == expected_usage(row["usage"])
     note(row, "outcome")
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from ...wire.dialects.chat_completions import ChatCompletionsOptions
-from ..clocks import HOSTED_LIMITS
+from ..clocks import IMAGE_LIMITS
 from ..facts import OptionNote
 from ..notes import BLANK_TEXT_NOTE, GATEWAY_CALL_ID, GATEWAY_IDS_NOTE
 from ..profile import ProviderProfile
@@ -20,7 +20,7 @@ PROFILE = ProviderProfile(
         unique_call_ids=True,
         blank_text=False,
     ),
-    limits=HOSTED_LIMITS,
+    limits=IMAGE_LIMITS,
     efforts={
         word: {"reasoning": {"effort": word}}
         for word in ("none", "minimal", "low", "medium", "high", "xhigh")

@@ -15,7 +15,7 @@ PROFILE = ProviderProfile(
     base_url_env="LLAMA_CPP_BASE_URL",
     key_env=("LLAMA_API_KEY",),
     key_required=False,
-    options=ChatCompletionsOptions(alternate=True, tool_names=""),
+    options=ChatCompletionsOptions(alternate=True, cut_as_complete=True, tool_names=""),
     limits=LOCAL_LIMITS,
     notes=(
         OptionNote(
@@ -23,6 +23,12 @@ PROFILE = ProviderProfile(
             "many chat templates refuse another order, as after a turn that failed",
             "anomalyco/opencode#19840",
             ("alternate",),
+        ),
+        OptionNote(
+            "an answer as long as the token cap was cut by it",
+            "an answer that the cap cut can be told as complete",
+            "seen with the server's Responses endpoint",
+            ("cut_as_complete",),
         ),
         OptionNote(
             "a full context is an error of type `exceed_context_size_error`",

@@ -16,7 +16,7 @@ PROFILE = ProviderProfile(
     key_env=("TRANSFORMERS_API_KEY",),
     key_required=False,
     options=ChatCompletionsOptions(
-        done_marker="optional", stream_options=False, tool_names=""
+        done_marker="optional", stream_options=False, tool_names="", cut_as_complete=True,
     ),
     limits=LOCAL_LIMITS,
     efforts={},
@@ -31,6 +31,12 @@ PROFILE = ProviderProfile(
             "the server refuses the field; usage comes unasked with the finish word",
             "huggingface/transformers src/transformers/cli/serving/chat_completion.py",
             ("stream_options",),
+        ),
+        OptionNote(
+            "an answer as long as the token cap was cut by it",
+            "the server tells it as complete, with calls missing (seen with 5.24)",
+            "huggingface/transformers src/transformers/cli/serving/chat_completion.py",
+            ("cut_as_complete",),
         ),
         OptionNote(
             "no reasoning effort is taken",

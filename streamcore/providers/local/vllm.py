@@ -15,7 +15,9 @@ PROFILE = ProviderProfile(
     base_url_env="VLLM_BASE_URL",
     key_env=("VLLM_API_KEY",),
     key_required=False,
-    options=ChatCompletionsOptions(reasoning_field="reasoning", alternate=True, tool_names=""),
+    options=ChatCompletionsOptions(
+        reasoning_field="reasoning", alternate=True, tool_names="", cut_as_complete=True,
+    ),
     limits=LOCAL_LIMITS,
     notes=(
         OptionNote(
@@ -29,6 +31,12 @@ PROFILE = ProviderProfile(
             "newer servers dropped `reasoning_content` for it",
             "vllm-project/vllm#27755, vllm-project/router#115",
             ("reasoning_field",),
+        ),
+        OptionNote(
+            "an answer as long as the token cap was cut by it",
+            "streamed calls that the cap cut are told as complete, with `{}` for arguments",
+            "vllm-project/vllm#46303, #47963, #58228",
+            ("cut_as_complete",),
         ),
         ANY_TOOL_NAME_NOTE,
     ),

@@ -202,10 +202,13 @@ def parse_arguments(text: str) -> Any:
     Empty, blank and ``null`` arguments read ``{}``; surrogate halves are mended.
 
     Raises:
-        ValueError: with the reason, when the text is not one JSON document,
-            or an object in it has a key twice.
+        ValueError: with the reason, when the text is not one JSON document, an object
+            in it has a key twice, or it nests too deeply for what is left of the stack.
     """
-    return mend_surrogates(loads_unique(said_arguments(text)))
+    try:
+        return mend_surrogates(loads_unique(said_arguments(text)))
+    except RecursionError:  # from mending: the caller's own stack is deep
+        raise ValueError("nested too deeply") from None
 
 
 def said_arguments(text: str) -> str:

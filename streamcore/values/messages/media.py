@@ -22,7 +22,7 @@ _KINDS: Dict[str, str] = {
 }
 """The kinds that carry data, and what comes before a bare ``format`` such as ``wav``."""
 _HOLDERS = ("image_url", "source", "input_audio", "audio", "file", "inlineData", "inline_data")
-_DATA = ("data", "file_data", "result", "image_url", "url")
+_DATA = ("data", "b64_json", "file_data", "result", "image_url", "url")
 _TYPES = ("media_type", "mime_type", "mimeType")
 _FORMATS = ("format", "output_format")
 

@@ -11,11 +11,11 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any, Callable, Dict, Mapping, Optional, Tuple, Union
 
-from .dialect import Decoder, Dialect, JsonLoads
+from .dialect import Asked, Decoder, Dialect, JsonLoads
 from .options import DialectOptions
 
 __all__ = [
-    "Decoder", "Dialect", "DialectOptions", "JsonLoads", "dialect_names", "find_dialect",
+    "Asked", "Decoder", "Dialect", "DialectOptions", "JsonLoads", "dialect_names", "find_dialect",
     "recognise", "register_dialect",
 ]
 

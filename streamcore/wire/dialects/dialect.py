@@ -16,6 +16,7 @@ from ...values.chunks import StreamChunk
 from ...values.errors import Partial
 from ...values.frozen import FrozenDict
 from ...values.limits import ResolvedLimits
+from ...values.numbers import is_whole
 from ..sse import SseEnd, SseEvent
 from .options import DialectOptions
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:  # who reads a recorded body has no request
     from ...values.calls import LlmRequest
 
 JsonLoads = Callable[[str], Any]
+
+_CAPS = ("max_tokens", "max_completion_tokens", "max_output_tokens")  # in a caller's extra_body
 
 
 class Decoder(Protocol):
@@ -43,6 +46,27 @@ class Decoder(Protocol):
         """Return what has arrived."""
 
 
+@dataclass(frozen=True)
+class Asked:
+    """What the reader of an answer must know of the request.
+
+    Args:
+        output_cap: the most output tokens that it allows, 1 or more; None: not known.
+        after_tools: whether its last message brings tool results.
+    """
+
+    output_cap: Optional[int] = None
+    after_tools: bool = False
+
+    @classmethod
+    def by(cls, request: LlmRequest) -> Asked:
+        """Return what is to be known of ``request``; its ``extra_body`` may set the cap."""
+        extra = request.config.extra_body or {}
+        caps = [extra[name] for name in _CAPS if name in extra] or [request.config.max_tokens]
+        results = bool(request.messages) and bool(request.messages[-1].tool_results)
+        return cls(caps[0] if is_whole(caps[0]) else None, results)
+
+
 class MakeDecoder(Protocol):
     """Makes the decoder of one answer; ``options`` are resolved."""
 
@@ -52,6 +76,7 @@ class MakeDecoder(Protocol):
         limits: ResolvedLimits,
         diagnostics: Dict[str, int],
         json_loads: Optional[JsonLoads],
+        asked: Asked = Asked(),
     ) -> Decoder:
         """Make it; ``diagnostics`` is written to."""
 

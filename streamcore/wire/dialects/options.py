@@ -32,7 +32,7 @@ Options = TypeVar("Options", bound="DialectOptions")
 class DialectOptions:
     """The options that every dialect has; a dialect's own class adds to them.
 
-    All fields but the first two say what the provider takes; a history of messages is fitted
+    All fields but the first three say what the provider takes; a history of messages is fitted
     to them (``wire.fitting``). Patterns are regular expressions for the whole text; the empty
     pattern takes any text.
 
@@ -40,6 +40,8 @@ class DialectOptions:
         done_marker: ``required``: only the dialect's own end marker proves the end of an
             answer; ``optional``: a finish word and a cleanly ended body prove it too.
         context_window: tokens, 1 or more; lets an empty answer be told from an overflow.
+        cut_as_complete: the provider tells an answer that its token cap cut as complete, so
+            one with as many output tokens as the cap allows is ``max-tokens``.
         images: whether image parts can be sent.
         image_addresses: whether an image can be an ``https:`` address; else only its data.
         call_ids: the pattern of the ids of tool calls; nine letters and digits must fit it.
@@ -62,6 +64,7 @@ class DialectOptions:
 
     done_marker: str = NOT_GIVEN
     context_window: Optional[int] = NOT_GIVEN
+    cut_as_complete: bool = NOT_GIVEN
     images: bool = NOT_GIVEN
     image_addresses: bool = NOT_GIVEN
     call_ids: str = NOT_GIVEN
@@ -79,6 +82,7 @@ class DialectOptions:
     DEFAULTS: ClassVar[Mapping[str, Any]] = FrozenDict(
         done_marker="required",
         context_window=None,
+        cut_as_complete=False,
         images=True,
         image_addresses=True,
         call_ids="",

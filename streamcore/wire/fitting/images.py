@@ -13,7 +13,7 @@ from typing import Any, Iterator, Mapping, Optional, Sequence
 
 from ...values.errors import LlmError
 from ...values.given import invalid
-from ...values.messages import ImageBlock, Message, OpaqueBlock
+from ...values.messages import AssistantMessage, ImageBlock, Message, OpaqueBlock
 from ..dialects.options import DialectOptions
 
 _ADDRESS = re.compile(r"(?!data:|file:)[A-Za-z][A-Za-z0-9+.-]*://.", re.DOTALL)
@@ -35,7 +35,10 @@ def check_images(messages: Sequence[Message], options: DialectOptions) -> None:
 
 
 def _parts(message: Message) -> Iterator[Any]:
-    yield from message.content
+    for block in message.content:
+        # What an answer brought goes back to its maker, and to nobody else.
+        if not (isinstance(block, OpaqueBlock) and isinstance(message, AssistantMessage)):
+            yield block
     for result in message.tool_results:
         if isinstance(result.content, list):
             yield from result.content

@@ -35,11 +35,20 @@ def details(items: Any, opaque: OpaqueDetails) -> List[str]:
     ([{"type": "reasoning", "text": "h"}], [("reasoning", "h")]),
     ([{"type": "reasoning", "summary": [{"text": "h"}]}], [("reasoning", "h")]),
     ([{"type": "thinking", "closed": True}], []),
-    ([{"type": "image_url", "image_url": {}}, {"type": 5}, {}], [("unknown", "")] * 3),
+    ([{"type": "refusal", "refusal": "no"}], [("text", "no")]),
 ])
-def test_parts_are_read_by_their_kind(parts: List[Any], expected: Any) -> None:
-    """Text and reasoning are told apart, unknown kinds only counted."""
-    assert list(read_content(parts)) == expected
+def test_texts_are_read_by_their_kind(parts: List[Any], expected: Any) -> None:
+    """Text and reasoning are told apart, wherever a part keeps them."""
+    assert [(kind, text) for kind, text, _ in read_content(parts) if text] == expected
+
+
+@pytest.mark.parametrize("part, kind", [
+    ({"type": "image_url", "image_url": {}}, "image_url"), ({"type": 5}, "unknown"),
+    ({"type": ""}, "unknown"), ({"x": 1}, "unknown"),
+])
+def test_part_of_another_kind_is_given_whole(part: Any, kind: str) -> None:
+    """It has the kind it names, and no text; an empty part is nothing."""
+    assert list(read_content([part, {}])) == [(kind, "", part)]
 
 
 @pytest.mark.parametrize("parts", [

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Dict, Mapping, Optional
 
 from ....values.limits import ResolvedLimits
-from ..dialect import Decoder, Dialect, JsonLoads
+from ..dialect import Asked, Decoder, Dialect, JsonLoads
 from .options import NAME, RESERVED_FIELDS, ChatCompletionsOptions
 
 if TYPE_CHECKING:  # who reads a recorded body has no request
@@ -23,10 +23,11 @@ def _make_decoder(
     limits: ResolvedLimits,
     diagnostics: Dict[str, int],
     json_loads: Optional[JsonLoads],
+    asked: Asked = Asked(),
 ) -> Decoder:
     from .decoder import ChatCompletionsDecoder
 
-    return ChatCompletionsDecoder(options, limits, diagnostics, json_loads)
+    return ChatCompletionsDecoder(options, limits, diagnostics, json_loads, asked)
 
 
 def _write_body(

@@ -106,11 +106,14 @@ class CallReader:
             text = self._less_repetition(call, arguments, text)
         if text:
             text = self._assembler.extend(call, text)
+            if call.unshown != "":
+                text = call.show(text)
         if text or new_id or new_name:
             chunks.append(ToolCallDelta(call.index, new_id, new_name, text))
 
     def _open(self, chunks: Chunks, index: Optional[int]) -> PlacedCall:
-        call = PlacedCall(len(self._calls), self._open_block(chunks, "tool-call"), self._count)
+        block = self._open_block(chunks, "tool-call")
+        call = PlacedCall(len(self._calls), block, self._count, index)
         self._assembler.open(call)
         self._placement.open(call, index)
         self._calls.append(call)
@@ -145,22 +148,28 @@ class CallReader:
     def _less_repetition(self, call: PlacedCall, arguments: Any, text: str) -> str:
         """Return the text of arguments, "" where they repeat the whole object that is there.
 
+        Those that follow an empty object take its place.
+
+
         Raises:
             LlmError: ``MALFORMED_TOOL_CALL`` for an object after text.
         """
         if call.is_repeated(arguments):
             self._count("tool_call_arguments_repeated")
             return ""
+        if call.unshown:  # some gateways send {} with the name, and the arguments after it
+            self._count("tool_call_arguments_begun_again")
+            call.begin_again()
         if type(arguments) is dict:
             if call.size:
-                raise fail(f"call {call.number}: an object of arguments after other arguments")
+                raise fail(f"call {call.told}: an object of arguments after other arguments")
             self._count("tool_call_arguments_object")
         return text
 
     def flush(self, chunks: Chunks) -> None:
-        """Give out the halves of characters that were held back."""
+        """Give out what was held back: empty objects, and halves of characters."""
         for call in self._calls:
-            text = call.finish()
+            text = (call.unshown or "") + call.finish()
             if text:
                 chunks.append(ToolCallDelta(call.index, None, None, text))
 

@@ -105,32 +105,32 @@ def read_details(details: Any, opaque: OpaqueDetails, count: Count) -> List[str]
     return texts
 
 
-def read_content(parts: List[Any]) -> Iterator[Tuple[str, str]]:
-    """Read a list of content parts as ("text" | "reasoning" | "unknown", text).
+def read_content(parts: List[Any]) -> Iterator[Tuple[str, str, Dict[str, Any]]]:
+    """Read a list of content parts as ("text" | "reasoning" | another kind, text, part).
+
+    A part that is neither text nor reasoning has the kind it names, and no text.
 
     Raises:
         LlmError: ``MALFORMED_RESPONSE`` for a part of a wrong shape.
     """
     for part in parts:
         if isinstance(part, str):
-            part = {"type": "text", "text": part}
+            part = {"text": part}
         elif part is None:
             continue
         elif not isinstance(part, dict):
             raise malformed(f"a content part is a {type(part).__name__}")
         kind = part.get("type")
         if kind in ("text", "output_text") or (kind is None and "text" in part):
-            text = _texts(part.get("text"))
-            if text:
-                yield "text", text
+            yield "text", _texts(part.get("text")), part
+        elif kind == "refusal":
+            yield "text", _texts(part.get("refusal")), part
         elif kind in ("thinking", "reasoning"):
-            for name in ("thinking", "reasoning", "text", "summary"):
-                text = _texts(part.get(name))
-                if text:
-                    yield "reasoning", text
-                    break
-        else:
-            yield "unknown", ""
+            names = ("thinking", "reasoning", "text", "summary")
+            texts = (_texts(part.get(name)) for name in names)
+            yield "reasoning", next(filter(None, texts), ""), part
+        elif part:
+            yield kind if isinstance(kind, str) and kind else "unknown", "", part
 
 
 def _texts(value: Any) -> str:

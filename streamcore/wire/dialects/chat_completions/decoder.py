@@ -20,18 +20,18 @@ from ....values.messages import Block
 from ... import failures
 from ...sse import SseEnd, SseEvent
 from ...toolcalls import ToolCallAssembler
+from ..dialect import Asked
 from .deltas import DeltaReader
-from .ending import FINISH_WORDS, closed_error, empty_error, finish_error, no_call_error
+from .ending import (
+    FinishWords, check_empty, closed_error, finish_error, is_at_cap, is_stop_hit, no_call_error,
+)
+from .facts import OFTEN_NULL, PLAIN_CHOICE, PLAIN_FRAME, Allowance
 from .options import ChatCompletionsOptions
 from .payload import (
     JsonLoads, is_whole, named_error, provider_error, reader, strictly, unwrapped,
 )
-from .shapes import malformed, shown, string
+from .shapes import malformed, shown
 from .usage_report import read_usage
-
-_CAUTION = {"stop": 0, "tool-calls": 1, "max-tokens": 2, "error": 3}  # of several, the highest wins
-
-_NO_WORD = ("", "null", "none")  # null, as servers write it that turn everything into text
 
 _LONG = 2 * strictjson.MAX_DEPTH  # no shorter text nests too deeply
 
@@ -43,12 +43,14 @@ class ChatCompletionsDecoder:
 
     Args:
         options: the provider's bends.
-        limits: ``max_tool_calls`` and ``max_tool_argument_bytes`` count here.
+        limits: ``max_tool_calls`` and ``max_tool_argument_bytes`` count here, and
+            ``max_document_bytes`` for what is kept beside text and calls.
         diagnostics: counters by name of what was skipped, repaired or dropped;
             the caller's dict is written to.
         json_loads: a faster parser of one JSON text, such as orjson's. What it
             refuses with ``ValueError`` is read again strictly, so it may be stricter
             than ours; where it is laxer (large integers as floats, say), that stays.
+        asked: what the request was.
     ``done`` turns true when the finish chunk was returned.
     """
 
@@ -58,6 +60,7 @@ class ChatCompletionsDecoder:
         limits: Optional[ResolvedLimits] = None,
         diagnostics: Optional[Dict[str, int]] = None,
         json_loads: Optional[JsonLoads] = None,
+        asked: Asked = Asked(),
     ) -> None:
         limits = limits or resolve_limits()
         self.done = False
@@ -65,10 +68,11 @@ class ChatCompletionsDecoder:
         self._read = reader(json_loads)
         self._options = options or ChatCompletionsOptions().resolved()
         assembler = ToolCallAssembler(limits.max_tool_calls, limits.max_tool_argument_bytes)
-        self._deltas = DeltaReader(self._options.think_tags, assembler, self._count)
+        allowance = Allowance(limits.max_document_bytes)
+        self._deltas = DeltaReader(self._options.think_tags, assembler, allowance, self._count)
+        self._asked = asked
         self._choice: Any = None  # the choice index of the one answer
-        self._finish: Optional[str] = None  # the most cautious meaning so far
-        self._word: Optional[str] = None  # the provider's word for it
+        self._words = FinishWords(self._count)
         self._delta_seen = False  # a delta with a payload came, so no ``message`` stands in
         self._doubt: Optional[Dict[str, Any]] = None  # may be the error that ended the stream
         self._usage: Dict[str, Any] = {}  # the last report, as sent
@@ -123,13 +127,13 @@ class ChatCompletionsDecoder:
         if self.done:
             return []
         if self._options.done_marker == "optional":
-            clean = self._finish is not None and not end.truncated and not end.strays
+            clean = self._words.kind is not None and not end.truncated and not end.strays
             if clean or end.data.strip() == "[DONE]":
                 self._count("done_marker_missing" if clean else "done_marker_unterminated")
                 return self._end()
-        if self._finish is None:
+        if self._words.kind is None:
             self._refuse_doubt()
-        raise closed_error(end, self._word, self._options.done_marker)
+        raise closed_error(end, self._words.word, self._options.done_marker)
 
     def document(self, text: str) -> Chunks:
         """Read a whole JSON document sent in a stream's place: an error, or a completion.
@@ -160,21 +164,13 @@ class ChatCompletionsDecoder:
     def _payload(self, payload: Dict[str, Any]) -> Chunks:
         # One method for a frame and its choice: a call less an event is worth the length.
         choices = payload.get("choices")
-        if (
-            type(choices) is not list
-            or len(choices) != 1
-            or "error" in payload
-            or payload.get("object") == "error"
-        ):
+        if type(choices) is not list or len(choices) != 1 or payload.get("object") == "error":
             self._refuse_frame(payload, choices)
+        if not PLAIN_FRAME.issuperset(payload):
+            self._note_frame(payload, choices)
         usage = payload.get("usage")
         if usage:
-            self._note_usage(usage)
-        if "x_groq" in payload and isinstance(payload["x_groq"], dict):
-            if payload["x_groq"].get("error"):
-                self._refuse_frame(payload, choices)
-            if not usage:
-                self._note_usage(payload["x_groq"].get("usage"))
+            self._note_usage(usage, payload)
         if self._response_id is None or self._model is None:
             self._note_identity(payload)
         choice = choices[0] if choices else None
@@ -186,27 +182,31 @@ class ChatCompletionsDecoder:
             return []
         if type(choice) is not dict:
             raise malformed(f"a choice is a {type(choice).__name__}")
-        if choice.get("error") is not None:
-            self._refuse_frame(payload, choices)
+        more = not PLAIN_CHOICE.issuperset(choice) and (
+            choice.get("logprobs") is not None
+            or choice.get("native_finish_reason") is not None
+            or choice.get("stop_reason") is not None
+            or not OFTEN_NULL.issuperset(choice)
+        )
+        if more:
+            self._note_choice(payload, choice)
         index = choice.get("index")
         if index != self._choice:
-            self._note_choice(index)
+            self._note_index(index)
         word = choice.get("finish_reason")
         if word is not None and word != "":
-            self._note_finish(word)
-        if "usage" in choice and not usage:
-            self._note_usage(choice["usage"])
+            self._words.note(word)
         delta = choice.get("delta")
         if type(delta) is not dict:
             if delta is not None:
                 raise malformed(f"a delta is a {type(delta).__name__}")
             return self._stand_in(choice)
-        if choice.get("message") is not None:
+        if more and choice.get("message") is not None:
             self._count("message_beside_delta")
         if "error" in delta:
             self._refuse_frame(payload, choices)
         chunks = self._deltas.add(delta) if delta else []
-        if chunks:
+        if chunks or self._deltas.legacy:
             self._delta_seen = True
             self._doubt = None
         return chunks
@@ -222,9 +222,7 @@ class ChatCompletionsDecoder:
             self._count("message_in_place_of_delta")
             return self._deltas.add_message(message)
         self._count("message_beside_delta")
-        calls = self._deltas.calls
-        if message.get("tool_calls") and not len(calls):  # told nowhere else: not lost
-            calls.add_whole(chunks, message["tool_calls"])
+        self._deltas.add_unsaid(chunks, message)
         return chunks
 
     def _refuse_frame(self, payload: Dict[str, Any], choices: Any) -> None:
@@ -244,9 +242,10 @@ class ChatCompletionsDecoder:
 
     # -- what is noted beside ------------------------------------------------------------
 
-    def _note_usage(self, report: Any) -> None:
+    def _note_usage(self, report: Any, frame: Dict[str, Any]) -> None:
         if isinstance(report, dict) and any(type(value) is int for value in report.values()):
             self._usage = report
+            self._deltas.facts.add_constant(frame)
         elif report is not None and report != {}:
             self._count("usage_odd")
 
@@ -256,8 +255,29 @@ class ChatCompletionsDecoder:
             self._model = strictjson.mend_text(model)
         if self._response_id is None and isinstance(response_id, str) and response_id:
             self._response_id = strictjson.mend_text(response_id)
+        self._deltas.facts.add_constant(payload)
 
-    def _note_choice(self, index: Any) -> None:
+    def _note_frame(self, payload: Dict[str, Any], choices: Any) -> None:
+        if "error" in payload:
+            self._refuse_frame(payload, choices)
+        groq = payload.get("x_groq")
+        if isinstance(groq, dict):
+            if groq.get("error"):
+                self._refuse_frame(payload, choices)
+            if not payload.get("usage"):
+                self._note_usage(groq.get("usage"), payload)
+        self._deltas.facts.add_frame(payload)
+
+    def _note_choice(self, payload: Dict[str, Any], choice: Dict[str, Any]) -> None:
+        if choice.get("error") is not None:
+            self._refuse_frame(payload, payload["choices"])
+        if choice.get("native_finish_reason"):
+            self._words.note_native(choice["native_finish_reason"])
+        if "usage" in choice and not payload.get("usage"):
+            self._note_usage(choice["usage"], payload)
+        self._deltas.facts.add_choice(choice)
+
+    def _note_index(self, index: Any) -> None:
         # One answer: its choice index may only grow, since one provider numbers the phases of
         # a single answer; a smaller one, or another after the finish word, is a second answer.
         if index is None:
@@ -267,20 +287,10 @@ class ChatCompletionsDecoder:
         if type(index) is not int:
             raise malformed(f"a choice index is a {type(index).__name__}")
         if self._choice is not None and index != self._choice:
-            if index < self._choice or self._finish is not None:
+            if index < self._choice or self._words.kind is not None:
                 raise malformed(f"choice {index} after choice {self._choice}: a second answer")
             self._count("choice_index_grew")
         self._choice = index
-
-    def _note_finish(self, word: Any) -> None:
-        word = string(word, "a finish_reason").strip()
-        if word.lower() in _NO_WORD:
-            return
-        meaning = FINISH_WORDS.get(word.lower(), "error")
-        if self._finish is not None and meaning != self._finish:
-            self._count("finish_reason_overruled")
-        if self._finish is None or _CAUTION[meaning] > _CAUTION[self._finish]:
-            self._finish, self._word = meaning, word
 
     def _count(self, name: str, times: int = 1) -> None:
         self.diagnostics[name] = self.diagnostics.get(name, 0) + times
@@ -291,30 +301,34 @@ class ChatCompletionsDecoder:
         self.done = True
         chunks: Chunks = []
         self._deltas.flush(chunks)
-        if self._finish is None:
+        if self._words.kind is None:
             self._refuse_doubt()
             self._count("finish_reason_missing")
-        kind = self._finish or "stop"
+        kind, word = self._words.decide()
         if kind == "error":
-            raise finish_error(self._word or "")
+            raise finish_error(word or "")
+        usage = read_usage(self._usage)
+        if usage is None and self._usage:
+            self._count("usage_odd")
+        if kind != "max-tokens" and is_at_cap(usage, self._asked):
+            self._count("output_at_cap")
+            kind = "max-tokens" if self._options.cut_as_complete else kind
         calls = self._finished_calls(kind)
         if calls and kind == "stop":
             kind = "tool-calls"
             self._count("finish_reason_overruled")
         elif kind == "tool-calls" and not calls:
             raise no_call_error()
-        usage = read_usage(self._usage)
-        if usage is None and self._usage:
-            self._count("usage_odd")
-        blocks = self._deltas.whole_texts() + calls
-        if kind == "stop" and not blocks:
-            raise empty_error(usage, self._options.context_window)
+        blocks = self._deltas.whole_blocks() + calls
+        extras = self._deltas.extras()
+        if kind == "stop" and not blocks and not is_stop_hit(word, extras or {}):
+            window, plain = self._options.context_window, self._words.kind is not None
+            check_empty(usage, window, self._asked.after_tools and plain)
         for index, block in sorted(blocks, key=lambda pair: pair[0]):
             chunks.append(BlockEnd(index, block))
         if usage is not None:
             chunks.append(UsageChunk(usage))
-        word = None if self._word is None else strictjson.mend_text(self._word)
-        extras = self._deltas.details.extras()
+        word = None if word is None else strictjson.mend_text(word)
         chunks.append(Finish(FinishReason(kind), word, self._model, self._response_id, extras))
         return chunks
 

@@ -8,15 +8,19 @@ beside its delta, and what proves the end, is the decoder's.
 
 from __future__ import annotations
 
+import json
 from functools import partial
 from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
 
 from ....values.chunks import BlockStart, ReasoningDelta, StreamChunk, TextDelta
+from ....values.frozen import freeze
 from ....values.messages import REASONING_FIELDS, Block, ReasoningBlock, TextBlock
 from ...growing import Count, GrowingText
 from ...toolcalls import ToolCallAssembler
 from .call_reader import CallReader
 from .content import OpaqueDetails, read_content, read_details
+from .facts import Allowance, Facts
+from .media import Media
 from .shapes import malformed, string
 from .think_tags import ThinkTags
 
@@ -29,15 +33,21 @@ class DeltaReader:
     Args:
         think_tags: whether tags in the text mark reasoning.
         assembler: finishes the calls, and holds their limits.
+        allowance: bounds what is kept beside text and calls.
         count: counts what was skipped or repaired, by name.
-    ``calls``: the reader of the calls; ``details``: fields that go back to the provider.
+    ``calls``: the reader of the calls; ``facts``: what the answer tells beside its text;
+    ``legacy``: fragments of a ``function_call``, which are read at the end.
     """
 
     def __init__(
-        self, think_tags: bool, assembler: ToolCallAssembler, count: Count
+        self, think_tags: bool, assembler: ToolCallAssembler, allowance: Allowance, count: Count
     ) -> None:
         self.calls = CallReader(assembler, self._open, count)
-        self.details = OpaqueDetails()
+        self.facts = Facts(allowance, count)
+        self._media = Media(self._open, allowance, count)
+        self._details = OpaqueDetails()  # fields that go back to the provider
+        self._allowance = allowance
+        self.legacy: List[Dict[str, Any]] = []
         self._count = count
         self._text: Optional[GrowingText] = None
         self._reasoning: Optional[GrowingText] = None
@@ -57,11 +67,13 @@ class DeltaReader:
         chunks: Chunks = []
         self._told, self._marked = "", False
         for name in delta if len(delta) == 1 else _in_order(delta):
-            reader = _READERS.get(name)
+            reader, value = _READERS.get(name), delta[name]
+            if value is None:
+                continue
             if reader is None:
                 self._count("delta_field_unknown")
-            elif delta[name] is not None:
-                reader(self, chunks, delta[name])
+            else:
+                reader(self, chunks, value)
         return chunks
 
     def add_message(self, message: Dict[str, Any]) -> Chunks:
@@ -74,8 +86,22 @@ class DeltaReader:
             self.calls.add_whole(chunks, calls)
         return chunks
 
+    def add_unsaid(self, chunks: Chunks, message: Dict[str, Any]) -> None:
+        """Take what a message beside the deltas holds and no delta told: calls, and media."""
+        if message.get("tool_calls") and not len(self.calls):
+            self.calls.add_whole(chunks, message["tool_calls"])
+        if not len(self._media):
+            if message.get("images"):
+                self._media.add_images(chunks, message["images"])
+            if message.get("audio"):
+                self._media.add_audio(chunks, message["audio"])
+
     def flush(self, chunks: Chunks) -> None:
-        """Give out what was held back: possible think tags, and halves of characters."""
+        """Give out what was held back: old calls, possible think tags, halves of characters."""
+        if self.legacy and len(self.calls):
+            self._count("function_call_beside_tool_calls")
+        elif self.legacy:
+            self.calls.add(chunks, [{"function": call} for call in self.legacy])
         if self._think is not None:
             for is_reasoning, text in self._think.finish():
                 (self._add_thought if is_reasoning else self._add_text)(chunks, text)
@@ -91,15 +117,22 @@ class DeltaReader:
         text, reasoning = (block.joined() if block else "" for block in blocks)
         return text, reasoning
 
-    def whole_texts(self) -> List[Tuple[int, Block]]:
-        """Return the whole blocks of text and reasoning, with their indexes."""
-        blocks: List[Tuple[int, Block]] = []
+    def whole_blocks(self) -> List[Tuple[int, Block]]:
+        """Return the whole blocks but for calls, with their indexes."""
+        blocks = self._media.whole()
         if self._text:
-            blocks.append((self._text.index, TextBlock(self._text.joined())))
+            extras = freeze(self.facts.of_text())
+            blocks.append((self._text.index, TextBlock(self._text.joined(), extras)))
         if self._reasoning:
             reasoning = ReasoningBlock(self._reasoning.joined(), self._reasoning_field)
             blocks.append((self._reasoning.index, reasoning))
         return blocks
+
+    def extras(self) -> Optional[Dict[str, Any]]:
+        """Return the extras of the message, or None."""
+        of_text = None if self._text else self.facts.of_text()
+        found = (of_text, self.facts.of_message(), self._details.extras())
+        return {name: value for extras in found for name, value in (extras or {}).items()} or None
 
     def _add_content(self, chunks: Chunks, content: Any) -> None:
         if type(content) is not str:
@@ -134,6 +167,8 @@ class DeltaReader:
     def _note_mark(self, chunks: Chunks, extra: Any) -> None:
         google = extra.get("google") if isinstance(extra, dict) else None
         self._marked = isinstance(google, dict) and google.get("thought") is True
+        if extra not in ({}, {"google": {"thought": True}}, {"google": {"thought": False}}):
+            self._count("extra_content_skipped")
 
     def _told_as_thought(self, chunks: Chunks, content: str) -> str:
         """Give out content that Gemini marks as a thought; return what is left of it.
@@ -157,12 +192,14 @@ class DeltaReader:
     def _add_parts(self, chunks: Chunks, content: Any) -> None:
         if type(content) is not list:
             raise malformed(f"content is a {type(content).__name__}")
-        for kind, text in read_content(content):
-            if kind == "unknown":
-                self._count("content_part_unknown")
-            elif kind == "reasoning":
+        for kind, text, part in read_content(content):
+            if kind not in ("text", "reasoning"):
+                self._media.add_part(chunks, kind, part)
+                continue
+            self.facts.add_part(part)
+            if text and kind == "reasoning":
                 self._add_thought(chunks, text)
-            else:
+            elif text:
                 (self._add_text if self._think is None else self._add_tagged)(chunks, text)
 
     def _add_refusal(self, chunks: Chunks, refusal: Any) -> None:
@@ -182,28 +219,42 @@ class DeltaReader:
         self._add_thought(chunks, text)
 
     def _add_details(self, chunks: Chunks, details: Any) -> None:
-        for text in read_details(details, self.details, self._count) if details else ():
+        for text in read_details(details, self._details, self._count) if details else ():
             if not self._told:
                 self._add_thought(chunks, text)
 
     def _keep(self, chunks: Chunks, value: Any, field: str) -> None:
         if value:
-            self.details.keep(field, value)
+            self._details.keep(field, value)
+
+    def _add_images(self, chunks: Chunks, images: Any) -> None:
+        self._media.add_images(chunks, images)
+
+    def _add_audio(self, chunks: Chunks, audio: Any) -> None:
+        self._media.add_audio(chunks, audio)
+
+    def _add_fact(self, chunks: Chunks, value: Any, field: str) -> None:
+        self.facts.add(field, value)
 
     def _add_calls(self, chunks: Chunks, calls: Any) -> None:
         self.calls.add(chunks, calls)
 
     def _add_legacy_call(self, chunks: Chunks, call: Any) -> None:
-        if type(call) is not dict or any(call.values()):
-            self.calls.add(chunks, [{"function": call}])
+        """Hold a fragment back: only the end shows that no ``tool_calls`` tell it too."""
+        if type(call) is not dict:
+            raise malformed(f"function_call is a {type(call).__name__}")
+        if any(call.values()):
+            if not self._allowance.take(len(json.dumps(call))):
+                raise malformed("function_call passes max_document_bytes")
+            self.legacy.append(call)
 
     def _ignore(self, chunks: Chunks, value: Any) -> None:
         """Who speaks is known."""
 
-    def _open(self, chunks: Chunks, block_type: str) -> int:
+    def _open(self, chunks: Chunks, block_type: str, kind: Optional[str] = None) -> int:
         index = self._blocks
         self._blocks += 1
-        chunks.append(BlockStart(index, block_type))
+        chunks.append(BlockStart(index, block_type, kind))
         return index
 
 
@@ -216,9 +267,13 @@ _READERS: Dict[str, Callable[[DeltaReader, Chunks, Any], None]] = {
     "thinking_blocks": partial(DeltaReader._keep, field="thinking_blocks"),
     "extra_content": DeltaReader._note_mark,
     "content": DeltaReader._add_content,
+    "images": DeltaReader._add_images,
+    "audio": DeltaReader._add_audio,
     "refusal": DeltaReader._add_refusal,
     "tool_calls": DeltaReader._add_calls,
     "function_call": DeltaReader._add_legacy_call,
+    **{name: partial(DeltaReader._add_fact, field=name)
+       for name in ("annotations", "citations", "executed_tools", "provider_metadata")},
     "role": DeltaReader._ignore,
 }
 

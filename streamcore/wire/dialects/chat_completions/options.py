@@ -19,6 +19,16 @@ NAME = "chat-completions"
 RESERVED_FIELDS = ("model", "messages", "stream", "n")
 """The body fields that neither ``extra_body`` nor an effort may set."""
 
+TEXT_FACTS = ("logprobs", "annotations")
+"""Extras of a text that tell of it. They are kept and never go back: providers refuse them."""
+
+ANSWER_FACTS = frozenset((
+    *TEXT_FACTS, "executed_tools", "provider_metadata", "citations", "search_results", "images",
+    "videos", "related_questions", "cost", "copilot_usage", "provider", "service_tier",
+    "stop_reason", "matched_stop",
+))
+"""The same of a whole answer."""
+
 REASONING_MODELS = r"(?:.*[/-])?(?:gpt-5|o[134])(?:[.-].*)?"
 """OpenAI's models that refuse ``max_tokens``, however a gateway prefixes their names."""
 

@@ -20,16 +20,21 @@ from ...growing import Count
 from ...toolcalls import OpenCall, unique_id
 
 _MARKS = re.compile(r'\\.?|["{}\[\]]|[^\s\\"{}\[\]]+', re.DOTALL)
+_EMPTY = ("{}", "null")  # arguments that say nothing
 
 
 class PlacedCall(OpenCall):
     """One call, and what tells whether a fragment continues or repeats it."""
 
-    __slots__ = ("sent_id", "_object", "_read", "_spelled")
+    __slots__ = ("sent_id", "unshown", "_object", "_read", "_spelled")
 
-    def __init__(self, number: int, index: int, count: Count) -> None:
-        super().__init__(number, index, count)
+    def __init__(
+        self, number: int, index: int, count: Count, told: Optional[int] = None
+    ) -> None:
+        super().__init__(number, index, count, told)
         self.sent_id = ""  # the id as the provider wrote it; ``id`` is the same, made unique
+        # Arguments that say nothing, while others may take their place; None before the first.
+        self.unshown: Optional[str] = None
         self._object = WholeObject()  # reads along, only when asked
         self._read = 0  # how many pieces it has read
         self._spelled: Optional[str] = None  # the whole object in one spelling, made once
@@ -39,6 +44,20 @@ class PlacedCall(OpenCall):
         self._object.read("".join(self.pieces[self._read:]))
         self._read = len(self.pieces)
         return self._object.done and not self._half
+
+    def show(self, text: str) -> str:
+        """Return what can be shown of the arguments that were just added."""
+        if self.unshown is None and text.strip() in _EMPTY:
+            self.unshown = text
+            return ""
+        text, self.unshown = (self.unshown or "") + text, ""
+        return text
+
+    def begin_again(self) -> None:
+        """Forget the arguments so far, of which none were shown."""
+        self.pieces.clear()
+        self.size, self.unshown, self._spelled = 0, None, None
+        self._object, self._read = WholeObject(), 0
 
     def is_repeated(self, arguments: Any) -> bool:
         """Say whether a fragment's arguments, text or object, are the whole that is there."""

@@ -20,7 +20,7 @@ from ...fitting import Receiver, fit_history, fit_tools
 from ...json_body import encode_body
 from ...request_checks import CHOICES, check_request
 from .options import NAME, RESERVED_FIELDS, ChatCompletionsOptions
-from .wire_messages import with_reasoning, write_message
+from .wire_messages import with_reasoning, without_facts, write_message
 
 
 def build_body(
@@ -70,7 +70,7 @@ def _messages(
 ) -> List[Dict[str, Any]]:
     config, field = request.config, options.reasoning_field
     receiver = Receiver(NAME, config.provider, config.model)
-    messages = [with_reasoning(message, field) for message in request.messages]
+    messages = [with_reasoning(without_facts(message), field) for message in request.messages]
     try:
         fitted = fit_history(messages, receiver, options, diagnostics, request.system)
         return [write_message(message, field) for message in fitted]

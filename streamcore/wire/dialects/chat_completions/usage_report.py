@@ -3,13 +3,14 @@
 
 In: the ``usage`` object as sent, under any of the names providers use.
 Out: counts that are whole numbers of 0 or more; what is odd is passed over,
-what is not there stays None. Never raises.
+what is not there stays None; the report itself, with its cost. Never raises.
 """
 
 from __future__ import annotations
 
 from typing import Any, Mapping, Optional
 
+from ....values.strictjson import mend_surrogates
 from ....values.usage import TokenUsage
 
 # (path in the report) in the order of trust; the first whole number wins.
@@ -53,7 +54,9 @@ def read_usage(report: Mapping[str, Any]) -> Optional[TokenUsage]:
     if completion is not None and prompt is not None and reasoning and total is not None:
         if total == prompt + completion + reasoning:
             completion += reasoning
-    usage = TokenUsage(uncached, completion, cache_read, cache_write, reasoning)
+    usage = TokenUsage(
+        uncached, completion, cache_read, cache_write, reasoning, mend_surrogates(dict(report))
+    )
     return None if usage == TokenUsage() else usage
 
 

@@ -3,8 +3,8 @@
 
 In: messages that ``wire.fitting`` has fitted, and the name reasoning goes back under. Out:
 message dicts; extras stand beside what we write ourselves and never replace it. Nothing is
-refused. ``with_reasoning`` reads, before the fitting, what a message made by hand carries in
-its extras.
+refused. Before the fitting, ``with_reasoning`` reads what a message made by hand carries in its
+extras, and ``without_facts`` leaves out what only tells of an answer.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any, Dict, Mapping, Optional, Sequence
 from ....values.frozen import FrozenDict, freeze, thaw
 from ....values.messages import (
     REASONING_FIELDS,
+    AssistantMessage,
     Block,
     ImageBlock,
     Message,
@@ -24,10 +25,23 @@ from ....values.messages import (
     ToolCall,
     ToolResult,
 )
+from .options import ANSWER_FACTS, TEXT_FACTS
 
 _WRITTEN = ("role", "content", "tool_calls", "tool_call_id")  # never taken from extras
 _OWNED = {TextBlock: ("type", "text"), ImageBlock: ("type", "image_url")}
 """What no extras of a part can replace."""
+
+
+def without_facts(message: Message) -> Message:
+    """Return an answer without the facts that its provider told beside it."""
+    if not isinstance(message, AssistantMessage):
+        return message
+    content = tuple(
+        replace(block, extras=_clean(block.extras, *TEXT_FACTS))
+        if isinstance(block, TextBlock) and block.extras else block
+        for block in message.content
+    )
+    return replace(message, content=content, extras=_clean(message.extras, *ANSWER_FACTS))
 
 
 def with_reasoning(message: Message, field: str) -> Message:
@@ -50,12 +64,32 @@ def write_message(message: Message, field: str) -> Dict[str, Any]:
     """Return the dict of a fitted message; reasoning stands under ``field``."""
     if message.role == "tool":
         return replace(message, content=tuple(map(_result, message.tool_results))).to_dict()
-    content = tuple(_written(block, field) for block in message.content)
+    beside = [block for block in message.content if _is_beside(block)]
+    content = tuple(_written(b, field) for b in message.content if not _is_beside(b))
     parts = [b for b in content if not isinstance(b, (ReasoningBlock, ToolCall))]
     form = message.form
     if form is None and message.role != "assistant" and len(parts) > 1:
         form = "parts"
-    return replace(message, content=content, form=_form(parts, form)).to_dict()
+    written = replace(message, content=content, form=_form(parts, form)).to_dict()
+    return {**written, **_media_fields(beside)}
+
+
+def _is_beside(block: Block) -> bool:
+    """Say whether a block stood beside the content of an answer, and not in it."""
+    if not isinstance(block, OpaqueBlock) or block.kind not in ("image", "audio"):
+        return False
+    return block.part.get("type") != block.kind
+
+
+def _media_fields(beside: Sequence[Any]) -> Dict[str, Any]:
+    """Return the fields that the images and the audio of an answer go back in."""
+    fields: Dict[str, Any] = {}
+    for block in beside:
+        if block.kind == "image":
+            fields.setdefault("images", []).append(thaw(block.part))
+        elif block.part.get("id"):  # OpenAI takes its own audio back by the id alone
+            fields["audio"] = {"id": block.part["id"]}
+    return fields
 
 
 def _form(parts: Sequence[Block], form: Optional[str]) -> str:
