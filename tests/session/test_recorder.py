@@ -25,7 +25,14 @@ from streamcore.values.chunks import FINISH_KINDS, Finish, StreamChunk
 from streamcore.values.errors import LlmError
 from streamcore.values.grammar import check_grammar
 from streamcore.values.limits import Limits
-from streamcore.values.messages import Message, TextBlock
+from streamcore.values.messages import (
+    AssistantMessage,
+    Message,
+    ReasoningBlock,
+    TextBlock,
+    ToolCall,
+    ToolResult,
+)
 from streamcore.values.retry import RetryPolicy
 from streamcore.wire.history import check_history
 
@@ -169,6 +176,30 @@ def test_recorded_request_gives_the_body_that_was_sent(ask: Any, provider: str) 
     reasons = [event.data["reason"] for event in log if event.type == "request/header"]
     assert reasons == ["initial", "change"]
     check_history(log.derive_messages())
+
+
+def test_session_goes_on_with_another_provider(ask: Any, tmp_path: Path) -> None:
+    """The copy that goes out is fitted and counted; the log keeps what was said."""
+    call = ToolCall("functions.look:0", "look")
+    history = [
+        Message("user", (TextBlock("go"),)),
+        AssistantMessage(content=(ReasoningBlock("hm"), call), provider="moonshot"),
+        Message("tool", (ToolResult(call.id, "1"),)), Message("user", (TextBlock("so?"),)),
+    ]
+    with Session(tmp_path / "log") as log:
+        client = ask(BUSY, HELLO, session=log, provider="mistral", retry=QUICK)
+        stream = client.stream(history)
+        assert stream.message.text == "hello big world" and stream.attempts == 2
+        assert stream.diagnostics == {  # of the last attempt
+            "call_id_mapped": 1, "placeholder_added": 1, "reasoning_left_out": 1,
+        }
+    sent = client.server.requests[1]
+    result = sent.json()["messages"][2]
+    assert result["content"] == "1" and len(result["tool_call_id"]) == 9
+    with Session.open(tmp_path / "log") as log:
+        seq = next(event.seq for event in log if event.type == "request/context")
+        assert log.request_at(seq).messages[1].content == history[1].content
+        assert log.rebuild_request(seq) == sent.body
 
 
 def test_conversation_is_recorded_once(ask: Any) -> None:

@@ -38,18 +38,13 @@ class CallIds:
 
     def of(self, calls: Sequence[ToolCall]) -> Dict[str, str]:
         """Return the ids that the calls of one message are sent under, by the ids told."""
-        sent: Dict[str, str] = {}
-        for call in calls:
-            sent[call.id] = self._of(call.id, sent)
-        return sent
+        return {call.id: self._of(call.id) for call in calls}
 
-    def _of(self, told: str, here: Dict[str, str]) -> str:
-        turn = self._next.get(told, 0)
-        while True:
+    def _of(self, told: str) -> str:
+        turn, made = self._next.get(told, 0), None
+        while made is None or not self._is_free(made, told):
             made = _made_id(told, turn) if turn else told
             turn += 1
-            if self._is_free(made, told) and made not in here.values():
-                break
         self._told[made] = told
         if self._unique:
             self._next[told] = turn
@@ -58,9 +53,7 @@ class CallIds:
         return made
 
     def _is_free(self, made: str, told: str) -> bool:
-        if not self._pattern.fullmatch(made):
-            return False
-        return made not in self._told or (not self._unique and self._told[made] == told)
+        return self._told.get(made, told) == told and bool(self._pattern.fullmatch(made))
 
 
 def fit_name(name: str, pattern: str, counts: Counts) -> str:
