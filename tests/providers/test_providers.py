@@ -140,6 +140,13 @@ def reads_cut(profile: ProviderProfile) -> None:
     assert assemble(told).finish == "max-tokens"
 
 
+def test_image_of_megabytes_is_read_where_models_make_images() -> None:
+    """OpenRouter sends an image whole, in one event."""
+    body = D({"images": [{"image_url": {"url": "data:image/png;base64," + "A" * 2_000_000}}]})
+    told = parse_stream([body + F("stop") + DONE], limits=get_profile("openrouter").limits)
+    assert [block.type for block in assemble(told).content] == ["opaque"]
+
+
 def ends_without_done(profile: ProviderProfile) -> None:
     body = D({"content": "a"}) + F("stop")
     assert run(body, done_marker=profile.options.done_marker).message.text == "a"

@@ -12,11 +12,10 @@ import importlib.util
 import json
 import pickle
 import random
-import sys
 import time
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Callable, Dict, Iterator, List, Optional
+from typing import Any, Dict, Iterator, List, Optional
 
 import pytest
 
@@ -35,8 +34,8 @@ from streamcore.wire.sse import SseEvent
 
 from decoded import Decoded
 from support import (
-    DONE, STREAMS, D, F, J, Outcome, bytewise, call, done_position, merge, random_cuts, run, sample,
-    tell, two_ways,
+    DONE, STREAMS, D, F, J, Outcome, bytewise, call, done_position, merge, nested, random_cuts,
+    run, sample, tell, two_ways, with_frames_left,
 )
 
 EXPECTED: Dict[str, Dict[str, Any]] = json.loads(
@@ -434,35 +433,16 @@ def test_document_of_brackets_is_refused_before_it_is_read() -> None:
     assert caught.value.code == "MALFORMED_RESPONSE" and time.perf_counter() - began < 2.0
 
 
-def _with_frames_left(left: int, action: Callable[[], Any]) -> Any:
-    """Call ``action`` where the stack has room for some ``left`` more calls."""
-    frame, depth = sys._getframe(), 0
-    while frame is not None:
-        frame, depth = frame.f_back, depth + 1  # type: ignore[assignment]
-
-    def call_down(count: int) -> Any:
-        return action() if count <= 0 else call_down(count - 1)
-
-    return call_down(sys.getrecursionlimit() - depth - left)
-
-
-def _nested(levels: int) -> Any:
-    value: Any = 1
-    for _ in range(levels):
-        value = [value]
-    return value
-
-
 _NESTED_TEXT = '{"a":' + "[" * 190 + "]" * 190 + "}"
 _DEEP: Dict[str, bytes] = {
     "arguments": D(call(0, "c", "f", _NESTED_TEXT)) + F("tool_calls"),
-    "arguments as an object": D(call(0, "c", "f", {"a": _nested(180)})) * 2 + F("tool_calls"),
-    "extras of a call": D(call(0, "c", "f", "{}", x=_nested(180))) + F("tool_calls"),
-    "reasoning details": D({"content": "a", "reasoning_details": [{"x": _nested(180)}]}) + F("stop"),
-    "an image": D({"images": [{"x": _nested(180)}]}) + F("stop"),
-    "a fact": D({"content": "a"}, citations=_nested(180)) + F("stop"),
-    "usage": D({"content": "a"}) + F("stop", usage={"prompt_tokens": 1, "x": _nested(180)}),
-    "an error": J({"error": {"message": "m", "x": _nested(180)}}),
+    "arguments as an object": D(call(0, "c", "f", {"a": nested(180)})) * 2 + F("tool_calls"),
+    "extras of a call": D(call(0, "c", "f", "{}", x=nested(180))) + F("tool_calls"),
+    "reasoning details": D({"content": "a", "reasoning_details": [{"x": nested(180)}]}) + F("stop"),
+    "an image": D({"images": [{"x": nested(180)}]}) + F("stop"),
+    "a fact": D({"content": "a"}, citations=nested(180)) + F("stop"),
+    "usage": D({"content": "a"}) + F("stop", usage={"prompt_tokens": 1, "x": nested(180)}),
+    "an error": J({"error": {"message": "m", "x": nested(180)}}),
 }
 
 
@@ -477,6 +457,6 @@ def test_deep_answer_on_a_deep_stack_is_read_or_malformed(what: str) -> None:
         return None
 
     plain = outcome()  # loads what is loaded late
-    codes = {_with_frames_left(left, outcome) for left in range(60, 460, 7)}
+    codes = {with_frames_left(left, outcome) for left in range(60, 460, 7)}
     assert codes & {"MALFORMED_RESPONSE", "MALFORMED_TOOL_CALL"} or what == "usage"
     assert codes <= {plain, "MALFORMED_RESPONSE", "MALFORMED_TOOL_CALL"}

@@ -57,6 +57,14 @@ def test_other_native_words_are_passed_over_and_counted(native: Any) -> None:
     assert outcome.diagnostics == {"native_finish_reason_skipped": 1}
 
 
+def test_most_cautious_of_several_native_words_counts() -> None:
+    """In whichever order they come."""
+    frames = [J({"choices": [{"index": 0, "delta": {}, "native_finish_reason": word}]})
+              for word in ("length", "content_filter")]
+    for body in (frames, frames[::-1]):
+        assert run(CALL + b"".join(body) + F("stop") + DONE).code == "CONTENT_FILTER"
+
+
 def test_native_word_never_softens_and_proves_nothing() -> None:
     """The more cautious word wins, and a native word alone is no finish."""
     assert ended("content_filter", "length").code == "CONTENT_FILTER"

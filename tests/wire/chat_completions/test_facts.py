@@ -125,10 +125,10 @@ def test_facts_beyond_the_limit_are_left_out_whole_and_counted() -> None:
     """The text is kept, and half a list of probabilities is not taken for all of it."""
     body = b"".join(
         frame({"content": "a"}, logprobs={"content": [token("a")]}) for _ in range(100))
-    body += frame({"content": "b", "annotations": [{"type": "x"}]})
+    body += frame({"content": "b", "annotations": [{"type": "x" * 1500}]})
     outcome = run(body + F("stop") + DONE, limits=Limits(max_document_bytes=2000))
     assert outcome.message.text == "a" * 100 + "b"
-    assert text_extras(outcome) == {"annotations": [{"type": "x"}]}
+    assert text_extras(outcome) == {"annotations": [{"type": "x" * 1500}]}
     assert outcome.diagnostics["facts_over_limit"] > 50
 
 

@@ -47,7 +47,7 @@ class PlacedCall(OpenCall):
 
     def show(self, text: str) -> str:
         """Return what can be shown of the arguments that were just added."""
-        if self.unshown is None and text.strip() in _EMPTY:
+        if text.strip() in _EMPTY:
             self.unshown = text
             return ""
         text, self.unshown = (self.unshown or "") + text, ""
