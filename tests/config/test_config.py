@@ -215,7 +215,7 @@ def test_file_lines_are_right() -> None:
     ("[provider openai]\ndone_marker = never\n", ":2: [provider openai] done_marker", "required"),
     ("[provider openai]\ncontext_window = 0\n", ":2: [provider openai] context_window",
      "1 or more: 0"),
-    ("[provider openai]\nlike = groq\n", ":2: [provider openai]", "no like"),
+    ("[provider openai]\nlike = groq\n", ":2: [provider openai]", "like is refused"),
     ("[provider x]\nbase_url = http://h\nlike = grok\n", ":3: like", "did you mean groq"),
 ])
 def test_bad_file_is_refused_with_its_place(
@@ -293,6 +293,24 @@ def test_variable_reaches_one_provider() -> None:
     resolved = one.options.resolved()
     assert (resolved.done_marker, resolved.think_tags) == ("optional", False)
     assert two.options.think_tags
+
+
+def test_options_are_read_as_their_own_kind(written: Write) -> None:
+    """A dialect's option of words, and a text without a default, can be set in a file."""
+    name = written("[provider openai]\nschema_without = $schema, examples\n"
+                   "reasoning_filler = (no reasoning)\n")
+    options = Config.load(name, None, {"provider": "openai"}).profile().options
+    assert options.schema_without == ("$schema", "examples")
+    assert options.reasoning_filler == "(no reasoning)"
+
+
+def test_options_are_read_as_their_own_kind(written: Write) -> None:
+    """A dialect's option of words, and a text without a default, can be set in a file."""
+    name = written("[provider openai]\nschema_without = $schema, examples\n"
+                   "reasoning_filler = (no reasoning)\n")
+    options = Config.load(name, None, {"provider": "openai"}).profile().options
+    assert options.schema_without == ("$schema", "examples")
+    assert options.reasoning_filler == "(no reasoning)"
 
 
 # -- values -------------------------------------------------------------------------------
