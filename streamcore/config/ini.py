@@ -35,9 +35,9 @@ class Entry(NamedTuple):
 
 
 class IniFile(NamedTuple):
-    """A file that was read. ``private`` says that nobody but the owner can access it.
+    """A file that was read: its name, the line of each section, and its entries.
 
-    ``sections`` gives the line of each section, from 1.
+    ``private`` says that nobody but the owner can access the file.
     """
 
     name: str

@@ -68,7 +68,7 @@ class Failure:
     ``phase`` says where the call failed: ``prepare``, ``dns``, ``connect``, ``tls``, ``send``,
     ``headers``, ``body``.
     ``clock`` names the clock that fired: ``connect``, ``first-byte``, ``idle``, ``total``.
-    ``details`` holds what the provider itself said, such as its type and code.
+    ``details`` holds what the provider itself said: its type and code, a refusal's category.
 
     Raises:
         TypeError: for a code that is not a string, or a status or wait that is not a number.

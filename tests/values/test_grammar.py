@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The grammar checker: it passes what DESIGN.md §5 allows and names each rule that is broken."""
+"""The grammar checker accepts what DESIGN.md §5 allows, and names each broken rule."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ CITED = TextBlock("", FrozenDict(citations=[]))
     [end("paused")],
 ])
 def test_allowed_stream_passes_unchanged(chunks: List[Any]) -> None:
-    """The checker hands on what it is given."""
+    """The checker yields the chunks that it is given."""
     assert list(check_grammar(iter(chunks))) == chunks
 
 
@@ -110,20 +110,20 @@ def test_allowed_stream_passes_unchanged(chunks: List[Any]) -> None:
       BlockEnd(0, ToolCall("i", "f", "{"))], "do not parse"),
 ])
 def test_broken_rule_is_named(chunks: List[Any], rule: str) -> None:
-    """Each break is a ChunkFault that says which rule."""
+    """Each broken rule is a ChunkFault that names the rule."""
     with pytest.raises(ChunkFault, match=rule):
         list(check_grammar(chunks))
 
 
 def test_what_is_no_chunk_is_a_type_error() -> None:
-    """A chunk's dict, say, is not taken in silence."""
+    """A value that is not a chunk, such as a chunk's dict, is a TypeError."""
     for odd in ("text", {"type": "text-delta"}):
         with pytest.raises(TypeError, match="a chunk is a StreamChunk"):
             list(check_grammar([odd]))  # type: ignore[list-item]
 
 
 def test_machine_and_iterator_check_alike() -> None:
-    """``push`` and ``finish`` are what ``check_grammar`` wraps."""
+    """``push`` and ``finish`` check the same rules as ``check_grammar``."""
     grammar = ChunkGrammar()
     for chunk in [*TEXT, TEXT_END, end("stop")]:
         grammar.push(chunk)
