@@ -215,4 +215,4 @@ def _check_one_key(
                 (one.line for one in entries if (one.section, one.key) == (section, key)), None
             )
             place = f"{where}:{line}: [{section}] {key}" if line else f"{where}: {key}"
-            raise refused(f"{place}: api_key_env stands beside it, and one of them is enough")
+            raise refused(f"{place}: api_key_env is given too; only one of them may be")

@@ -52,7 +52,11 @@ def check_model(value: str) -> None:
 
 
 def check_address(value: str) -> None:
-    """Refuse a text that is not an http(s) base URL with ``LlmError``, which shows no secret."""
+    """Refuse a text that is not an http(s) base URL.
+
+    Raises:
+        LlmError: for such a text; the message shows no secret.
+    """
     _ANY_PROFILE.url(value)
 
 

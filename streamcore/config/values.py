@@ -107,7 +107,7 @@ def read_words(given: Any) -> Tuple[str, ...]:
         raise ValueError(f"words are wanted, not {_kind(given)}")
     words = tuple(given)
     if not words or not all(isinstance(word, str) and word.strip() for word in words):
-        raise ValueError("words are wanted, and there are none")
+        raise ValueError("words are wanted, but there are none")
     return words
 
 

@@ -121,8 +121,8 @@ class ChunkGrammar:
         block = self._open.get(chunk.index)
         if block is None or block.takes is not ToolCallDelta:
             raise self._odd_delta(chunk, block)
-        _hold(chunk.id is None or block.id is None, "a call's id told twice")
-        _hold(chunk.name is None or block.name is None, "a call's name told twice")
+        _hold(chunk.id is None or block.id is None, "a call's id came twice")
+        _hold(chunk.name is None or block.name is None, "a call's name came twice")
         block.id, block.name = chunk.id or block.id, chunk.name or block.name
         block.pieces.append(chunk.arguments_delta)
 
@@ -161,9 +161,9 @@ class ChunkGrammar:
         if isinstance(whole, ToolCall):
             _hold(bool(whole.id) and bool(whole.name), "a whole call without id or name")
             # If the provider sent no id, one is made at the end; the deltas do not have it.
-            _hold(block.id in (None, whole.id), f"the deltas told {block.id!r}, not {whole.id!r}")
-            _hold(block.name == whole.name, f"the deltas told {block.name!r}, not {whole.name!r}")
-            _hold(whole.arguments == said_arguments(said), "arguments unlike the deltas")
+            _hold(block.id in (None, whole.id), f"the deltas said {block.id!r}, not {whole.id!r}")
+            _hold(block.name == whole.name, f"the deltas said {block.name!r}, not {whole.name!r}")
+            _hold(whole.arguments == said_arguments(said), "the arguments differ from the deltas")
             _hold(whole.id not in self._ids, f"two calls with the id {whole.id!r}")
             self._ids.add(whole.id)
             try:
@@ -171,10 +171,10 @@ class ChunkGrammar:
             except ValueError as bad:
                 raise ChunkFault(f"the arguments of a whole call do not parse: {bad}") from None
         elif isinstance(whole, OpaqueBlock):
-            _hold(whole.kind == block.kind, f"the start told {block.kind!r}, not {whole.kind!r}")
+            _hold(whole.kind == block.kind, f"the start said {block.kind!r}, not {whole.kind!r}")
         elif isinstance(whole, (TextBlock, ReasoningBlock)):
             _hold(bool(said or whole.extras), f"an empty {whole.type} block")
-            _hold(whole.text == said, f"{whole.type} unlike the deltas")
+            _hold(whole.text == said, f"the {whole.type} differs from the deltas")
 
     def _finish(self, chunk: Finish) -> None:
         kind = chunk.reason.kind

@@ -107,7 +107,7 @@ def _read_part(part: Any) -> Block:
         inner = dict(rest.pop("image_url"))
         url = inner.pop("url")
         detail = inner.pop("detail") if isinstance(inner.get("detail"), str) else None
-        if not inner:  # otherwise a detail of null, for one, would be lost
+        if not inner:  # otherwise a field such as a null detail would be lost
             return ImageBlock(url, detail, freeze(rest) or None)
     if kind == "tool_result" and isinstance(rest.get("tool_call_id"), str):
         return _read_result_part(rest)
