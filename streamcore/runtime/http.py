@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The adapter for providers that are asked over HTTP, and its settings.
+"""The adapter for providers that are called over HTTP, and its settings.
 
-In: an ``LlmRequest``. Out: its chunk stream. Refused at ``stream()``, before any
-I/O: what is wrong with the body, the address, the headers or the key. Settings are
-a frozen value; ``configure`` makes the next one, and a stream keeps its own.
+In: an ``LlmRequest``. Out: its chunk stream. ``stream()`` refuses a bad body, address,
+header or key before any I/O. Settings are a frozen value. ``configure`` replaces it;
+a stream keeps the settings that it began with.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ _WANTED: Dict[str, Tuple[Any, str]] = {
 
 
 class LlmAdapter(Protocol):
-    """What the runtime asks of a way to a provider.
+    """What the runtime needs of an adapter.
 
-    ``stream`` is asked when the first chunk is pulled, after the request was recorded. An
-    adapter may also have ``prepare``, which is asked in its place and earlier: it checks the
-    request, raises what is wrong locally, sends nothing, and returns the chunks. It may have
-    ``resolve_model`` and ``list_models`` too, with the meanings they have on ``HttpAdapter``.
+    The runtime calls ``stream`` when the first chunk is pulled, after the request was recorded.
+    An adapter may also have ``prepare``; the runtime then calls that instead, and earlier.
+    ``prepare`` checks the request, raises what is wrong locally, sends nothing, and returns the
+    chunks. ``resolve_model`` and ``list_models`` are optional too; see ``HttpAdapter``.
     """
 
     def stream(self, request: LlmRequest) -> Iterator[StreamChunk]:
@@ -102,7 +102,7 @@ class HttpSettings:
         """Return the address to post to.
 
         Raises:
-            LlmError: ``INVALID_REQUEST`` where there is no base URL, or one that is none.
+            LlmError: ``INVALID_REQUEST`` if there is no base URL, or it is not a valid URL.
         """
         base, name = self.base_url, self.profile.base_url_env
         if base is None and name and self.environ is not None:
@@ -146,11 +146,11 @@ class HttpAdapter:
         return self._settings.profile.retry
 
     def configure(self, **changes: Any) -> None:
-        """Change settings by name, all at once; streams under way keep theirs."""
+        """Change settings by name, all at once; running streams keep theirs."""
         self._settings = replace(self._settings, **changes)
 
     def resolve_model(self, model: str) -> ModelInfo:
-        """Return what is known of a model; an unknown one has the profile's defaults."""
+        """Return what is known of a model; an unknown model gets the profile's defaults."""
         return self._settings.profile.model(model)
 
     def list_models(self) -> Tuple[str, ...]:
@@ -162,7 +162,7 @@ class HttpAdapter:
         return HttpAdapter(self._settings, self._transport)
 
     def describe(self, config: CallConfig) -> Dict[str, Any]:
-        """Return what the body of a call is written by, beside the call itself.
+        """Return the settings, beside the call itself, that decide how its body is written.
 
         Raises:
             LlmError: ``UNSUPPORTED_REASONING_EFFORT``.
@@ -218,7 +218,7 @@ def _url(settings: HttpSettings) -> str:
         return settings.url()
     except LlmError as error:
         refused = error.failure
-    raise LlmError.from_failure(refused)  # anew: what it was raised from quotes the URL
+    raise LlmError.from_failure(refused)  # a new error, because the old one's cause quotes the URL
 
 
 def _headers(settings: HttpSettings, request: LlmRequest) -> Dict[str, str]:
@@ -238,7 +238,7 @@ def _headers(settings: HttpSettings, request: LlmRequest) -> Dict[str, str]:
 
 
 def _add_key(settings: HttpSettings, headers: Dict[str, str]) -> str:
-    """Put the key where the profile says, unless the caller did; return it, "" for none."""
+    """Add the key's header unless the caller set it; return the key added, or ""."""
     profile = settings.profile
     if has_header(headers, profile.key_header):
         return ""
