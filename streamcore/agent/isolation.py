@@ -4,9 +4,9 @@
 In: a tool, checked arguments, a cancel event. Out: the text of its result; nothing else
 comes back. Raised: exceptions of the tool, as ``ToolError`` or ``ToolCrashed``; else
 ``ToolNotStarted``, ``ToolTimeout`` or ``ToolCancelled``. However the call ends, processes
-that the tool started are killed with it. A process that left the tool's process group is
-killed only on Linux, and only if the tool's process did not die by itself. On Linux the
-tool is also killed when this process dies. The tool's output goes to standard error.
+that the tool started are killed with it. A process that left the tool's process group may
+escape, except on Linux; there it escapes only if the tool's process died by itself. On Linux
+the tool is also killed when this process dies. The tool's output goes to standard error.
 """
 
 from __future__ import annotations

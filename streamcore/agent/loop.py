@@ -66,8 +66,8 @@ class Agent:
         call_limits: clocks and sizes of each call of the model; they override the client's.
         headers: headers of each call of the model; they override the client's.
         retry: when a failed call of the model is tried again; by default the client's
-            policy, else that of the provider's profile, else ``RetryPolicy()``. A step whose
-            answer has a tool call that does not parse is asked again too. No call of that
+            policy, else that of the provider's profile, else ``RetryPolicy()``. Its attempts
+            also serve a step whose answer has a tool call that does not parse. No call of that
             answer runs, and the event ``void`` says that the step's chunks so far do not count.
         The other arguments are the fields of ``CallConfig``, such as ``temperature``. They
             override ``config``.

@@ -20,7 +20,7 @@ _EXHAUSTED = {"status": 500, "json": {"error": {
 
 
 class RequestRecord:
-    """One request as the server received it, and what became of its connection.
+    """One request as the server received it, and how its connection ended.
 
     ``method``, ``path`` (with its query), ``headers`` (lower-case names), ``body`` (bytes),
     ``connection`` (0-based number of its TCP connection), ``answer`` (index of the script's

@@ -188,7 +188,7 @@ class Wire:
 
 def wait_ready(sock: socket.socket, wake: socket.socket, read: bool, write: bool,
                seconds: Optional[float]) -> Tuple[bool, bool]:
-    """Wait for the socket or the wake socket; return whether to stop, and whether it hung up."""
+    """Wait for the socket or the wake socket; return (stop asked for, peer hung up)."""
     if not hasattr(select, "poll"):  # Windows
         readers = [wake, sock] if read else [wake]
         readable, _, _ = select.select(readers, [sock] if write else [], [], seconds)

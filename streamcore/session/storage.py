@@ -40,7 +40,7 @@ class LogFile:
         self.path = os.fsdecode(path)
         self._write, self._fsync = write, fsync
         self._fault: Optional[str] = None  # why no further write is accepted
-        self._writing = False  # still set after an append was interrupted, by Ctrl-C say
+        self._writing = False  # still set after an append was interrupted, as by Ctrl-C
         self._only_here = False  # the file left its path, so closing it would lose its lines
         try:
             self._place = os.path.abspath(self.path)  # the process may change its folder

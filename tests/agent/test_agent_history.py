@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Every history that the loop sends is valid: after every kind of failure, cancel and kill.
 
-Random turns against a provider that answers 400 to anything else, seeded; and a process that
-is stopped with SIGKILL while its agent works, whose session another one continues.
+Seeded random turns run against a provider that answers 400 to an invalid history. A process is
+stopped with SIGKILL while its agent works, and another process continues its session.
 """
 
 from __future__ import annotations

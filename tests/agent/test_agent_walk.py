@@ -2,9 +2,9 @@
 """A conversation that changes its provider at every turn stays valid for every provider.
 
 Seeded random turns with failures, aborts, parallel calls, broken calls and sessions that are
-closed and opened again. After each turn every checker judges the body that each profile would
-send next; the server judges those that were sent. A checker of another rule is one more function
-in ``CHECKERS``.
+closed and opened again. After each turn every checker checks the body that each profile would
+send next; the server checks the bodies that were sent. To check another rule, add a function to
+``CHECKERS``.
 """
 
 from __future__ import annotations

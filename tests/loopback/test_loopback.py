@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The scripted server on 127.0.0.1: its script, its bytes, its times, its records.
 
-A plain socket is the client here, so that nothing but the server is under test. Upper time
-bounds are generous; lower ones are what a script promises.
+The client is a plain socket, so that only the server is under test. Upper time bounds are
+generous; lower bounds are those that a script promises.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What a call records in a session log, and when, with a client and real sockets.
 
-Files are read with other eyes than the session's: line by line, as JSON.
+Files are read without the session's own code: line by line, as JSON.
 """
 
 from __future__ import annotations

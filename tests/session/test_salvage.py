@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """What is saved of a damaged session file, and what is reported of the rest.
 
-The damage is done to the bytes of a real log, in the ways that were seen: blocks of NULs,
-records glued to halves of others, lines removed, files joined.
+The bytes of a real log are damaged in the ways that were seen: blocks of NULs, records joined to
+halves of others, lines removed, files joined.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The session log: what is recorded, how it is kept, and what can be read from it.
 
-Files are real ones; a disk that fails is a ``write`` or ``fsync`` given as an argument, and
-once a real limit set in a process of its own.
+Files are real. A failing disk is a ``write`` or ``fsync`` given as an argument, and in one test a
+real limit, set in a process of its own.
 """
 
 from __future__ import annotations

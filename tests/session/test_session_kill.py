@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """What is left of a session when its process is killed, or its file cut, at any point.
 
-A real process is stopped with SIGKILL at many points; and every byte prefix of a whole log is
-opened. What opens must be what was written, up to a point, and its history one that a strict
+A real process is stopped with SIGKILL at many points, and every byte prefix of a whole log is
+opened. The opened log must be a beginning of what was written, with a history that a strict
 provider accepts.
 """
 

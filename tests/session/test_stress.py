@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Threads that record, read, close and fork at once: what is in the files afterwards.
 
-Each round has a log of its own and strangers' files that are opened all the while, whose
-descriptors are those the log has just given back. Seeded; the seed is printed.
+Each round has its own log. Meanwhile other files are opened, which get the descriptors that the
+log has just closed. Seeded; the seed is printed.
 """
 
 from __future__ import annotations

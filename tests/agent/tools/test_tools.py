@@ -441,7 +441,7 @@ def test_odd_hint_is_refused_with_the_parameter_named(hint: Any, default: Any) -
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="older Pythons cannot read such hints")
 def test_init_variable_with_a_default_passes() -> None:
-    """A field with a default may be missing in the arguments."""
+    """An ``InitVar`` with a default may be missing in the arguments."""
     @dataclass
     class Content:
         x: int
