@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""The steps of a scripted answer, checked.
+"""Checks the steps of a scripted answer.
 
-In: the ``steps`` list of an answer. Out: the same list, its conveniences written out, ready
-to be played by ``ops.iter_ops``.
+In: the ``steps`` list of an answer. Out: the same list for ``ops.iter_ops``, with every
+``answer`` step replaced by its single steps.
 Refused: unknown steps and wrong types, with a ``ValueError`` that names the place.
-The format is written in the docstring of the package.
+The docstring of the package describes the format.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from typing import Any, Callable, Dict, Iterable, List, Optional
 from . import checks
 from .ops import Step, compact_json
 
-_REPEAT_BLOCK = 65536  # a flood is written in blocks, or tiny texts would cost a write each
+_REPEAT_BLOCK = 65536  # characters; short texts are written in blocks, not one by one
 _ARGUMENT_PIECE = 12
 
 
 def check_steps(value: Any, where: str) -> List[Step]:
-    """Return the steps of a list, checked, with the conveniences written out.
+    """Return the steps of a list, checked, with every ``answer`` replaced by single steps.
 
     Raises: ``ValueError`` that names the place of an unknown step or a wrong type.
     """
@@ -34,7 +34,7 @@ def check_steps(value: Any, where: str) -> List[Step]:
 
 
 def is_endless(steps: Iterable[Step]) -> bool:
-    """Tell whether some step in the list is repeated for ever."""
+    """Return whether some step in the list is repeated for ever."""
     for step in steps:
         inner = step.get("repeat") or step.get("drip")
         if inner and (inner.get("times", 1) is None or is_endless(inner["steps"])):
@@ -43,7 +43,7 @@ def is_endless(steps: Iterable[Step]) -> bool:
 
 
 def repeated_text(value: Any, where: str) -> List[Step]:
-    """Return the steps of ``body_repeat``: a text many times over, in large blocks."""
+    """Return the steps of ``body_repeat``: a text repeated in large blocks."""
     value = checks.mapping(value, where)
     checks.known_keys(value, where, ("text", "times"))
     text = checks.text(value.get("text"), f"{where}.text")
@@ -137,7 +137,7 @@ STEP_NAMES = tuple(_CHECKS)
 
 
 def _whole_answer(value: Any, where: str) -> List[Step]:
-    """Write out the ``answer`` convenience as the deltas a provider would send."""
+    """Return the step ``answer`` as the single steps that a provider would send."""
     value = checks.mapping(value, where)
     checks.known_keys(value, where, ("text", "reasoning", "tool_calls", "finish", "usage",
                                      "done", "words", "every"))
