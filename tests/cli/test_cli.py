@@ -525,7 +525,7 @@ def test_replay_report_of_a_failure() -> None:
     assert "  error        STREAM_CLOSED: " in result.out
     assert f"  where        at the end, byte {len(body)}, after event 2" in result.out
     assert "  retryable    yes" in result.out
-    assert "  call         look: begun, and not to be run" in result.out
+    assert "  call         look: begun, not whole; do not run it" in result.out
 
 
 def test_replay_of_many_files_is_0_only_when_all_are_proven(good: str, tmp_path: Path) -> None:
@@ -681,7 +681,7 @@ def test_replay_exit_code_of_several_files(tmp_path: Path, good: str) -> None:
     assert run("replay", good, cut).code == 1 and run("replay", cut, good).code == 1
     result = run("replay", "/no/such", cut, good)
     assert result.code == 2 and result.out.endswith("hi\n")
-    assert "exit code of several files is the greatest" in run("replay", "--help").out
+    assert "The exit code is 2 if a file cannot be read" in run("replay", "--help").out
 
 
 def test_usage_of_a_carried_copy_is_what_was_typed(tmp_path: Path) -> None:

@@ -204,7 +204,7 @@ def test_void_answer_is_told_where_it_was_shown() -> None:
     shown = agent([broken, says("It says hello.")], *quick, stream=Tty).result
     assert shown.code == 0
     assert shown.out.startswith("I look.") and shown.out.endswith("It says hello.\n")
-    assert "[step 1] what it has shown so far is void" in shown.err
+    assert "[step 1] the text shown so far is void" in shown.err
     assert agent([broken, says("hello")], *quick).result == Result(0, "hello\n", "")
 
 
@@ -313,7 +313,7 @@ def test_output_cap_holds_for_the_tools(place: Path) -> None:
     """--max-output-bytes bounds a result, and the tool says how to go on."""
     (place / "notes.txt").write_text("0123456789\n" * 500)
     scene = agent(TWO_STEPS, "--max-output-bytes", "512")
-    assert len(scene.results()[0]) <= 512 and "go on with first_line=" in scene.results()[0]
+    assert len(scene.results()[0]) <= 512 and "continue with first_line=" in scene.results()[0]
 
 
 def test_clock_of_an_option_fires() -> None:
@@ -554,7 +554,7 @@ def test_dry_run_shows_the_plan_and_asks_nobody() -> None:
     (["agent", "x"], "no model is named"),
     (["agent", "--model", "m"], "the prompt is empty"),
     (["agent", "x", "--model", "m", "--folder", "/no/such"], "--folder /no/such"),
-    (["agent", "x", "--model", "m", "--folder", "notes.txt"], "no folder"),
+    (["agent", "x", "--model", "m", "--folder", "notes.txt"], "not a folder"),
     (["agent", "x", "--tools", "own_tools"], "MODULE:NAME"),
     (["agent", "x", "--tools", "no_such_module:x"], "no_such_module"),
     (["agent", "x", "--tools", "own_tools:nothing"], "nothing"),
@@ -595,7 +595,7 @@ def test_help_tells_exit_codes_reasons_and_caps() -> None:
     out = run("agent", "--help").out
     assert "\nexit codes: streamcore --help\n" in out and "SIGTERM" not in out
     assert all(f"  {word} " in out for word in REASONS)
-    assert "of one tool result; default 16KiB" in out and "default 200KiB" in out
+    assert "largest result of one tool call; default 16KiB" in out and "default 200KiB" in out
     assert all("--" + name.replace("_", "-") in out for name in AgentLimits.__dataclass_fields__)
     listed = run("--help").out
     assert all(word in listed for word in ("agent", "config", "providers"))

@@ -132,7 +132,7 @@ def test_all_providers_come_with_one_word(dest: Path) -> None:
 def test_room_that_another_needs_comes_along_and_is_told(dest: Path) -> None:
     """The agent brings the session, and the command says so."""
     done = vendor(dest, "--with", "agent")
-    assert "agent brings session along" in done.out
+    assert "agent needs session: added" in done.out
     assert manifest(dest)["rooms"] == ["session", "agent"]
 
 
@@ -250,13 +250,13 @@ def test_check_of_a_copy_that_is_behind_ends_with_3(dest: Path) -> None:
     said = manifest(dest)
     path.write_text(json.dumps({**said, "version": "0.0.9"}))
     behind = vendor(dest, "--check")
-    assert behind.code == 3 and "it is of 0.0.9" in behind.out
+    assert behind.code == 3 and "it has version 0.0.9" in behind.out
     old = dest / "values" / "gone.py"  # as an older version may have had it
     old.write_text("x = 1\n")
     digest = "sha256:" + hashlib.sha256(b"x = 1\n").hexdigest()
     path.write_text(json.dumps({**said, "files": {**said["files"], "values/gone.py": digest}}))
     behind = vendor(dest, "--check")
-    assert behind.code == 3 and "other files" in behind.out
+    assert behind.code == 3 and "the files of this" in behind.out
     assert "1 removed" in vendor(dest).out and not old.exists()
 
 
@@ -267,18 +267,18 @@ def test_copy_with_a_command_line_carries_on_from_itself(dest: Path, tmp_path: P
     assert done.returncode == 0, done.stderr
     assert (dest.parent / "second" / "LICENSE").is_file()
     lacking = python(dest.parent, "-m", NAME, "vendor", "third", "--with", "agent")
-    assert lacking.returncode == 2 and "leaves the room agent out itself" in lacking.stderr
+    assert lacking.returncode == 2 and "does not have the room agent" in lacking.stderr
 
 
 @pytest.mark.parametrize("args, text", [
     (["--with", "agents"], "there is no such room"),
     (["--providers", "opnai"], "did you mean openai"),
-    (["--without", "wire"], "each copy needs it"),
+    (["--without", "wire"], "every copy needs it"),
     (["--without", "openai-compatible"], "a client that names no provider uses it"),
     (["--with", "agent", "--without", "session"], "agent needs it"),
     (["--without", "nobody"], "no provider is named"),
-    (["--check"], "there is no streamcore-vendor.json"),
-    (["--check", "--with", "agent"], "goes with no other option"),
+    (["--check"], "it has no streamcore-vendor.json"),
+    (["--check", "--with", "agent"], "cannot be combined"),
 ])
 def test_wrong_usage_is_refused_and_nothing_is_written(
     args: List[str], text: str, dest: Path
