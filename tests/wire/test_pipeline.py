@@ -458,7 +458,8 @@ _DEEP: Dict[str, bytes] = {
     "arguments": D(call(0, "c", "f", _NESTED_TEXT)) + F("tool_calls"),
     "arguments as an object": D(call(0, "c", "f", {"a": _nested(180)})) * 2 + F("tool_calls"),
     "extras of a call": D(call(0, "c", "f", "{}", x=_nested(180))) + F("tool_calls"),
-    "reasoning details": D({"content": "a", "reasoning_details": [{"x": _nested(180)}]}) + F("stop"),
+    "reasoning details":
+        D({"content": "a", "reasoning_details": [{"x": _nested(180)}]}) + F("stop"),
     "an image": D({"images": [{"x": _nested(180)}]}) + F("stop"),
     "a fact": D({"content": "a"}, citations=_nested(180)) + F("stop"),
     "usage": D({"content": "a"}) + F("stop", usage={"prompt_tokens": 1, "x": _nested(180)}),

@@ -109,7 +109,8 @@ def test_arguments_may_follow_an_empty_object(first: Any, rest: List[Any]) -> No
     body = D(call(0, "c", "f", first)) + b"".join(D(call(0, arguments=piece)) for piece in rest)
     outcome = run(body + F("tool_calls") + DONE)
     (made,) = outcome.message.tool_calls
-    assert made.parsed() == {"x": 1} and "".join(outcome.deltas("tool-call-delta")) == made.arguments
+    assert made.parsed() == {"x": 1}
+    assert "".join(outcome.deltas("tool-call-delta")) == made.arguments
     assert outcome.diagnostics["tool_call_arguments_begun_again"] == 1
 
 
