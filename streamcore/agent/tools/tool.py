@@ -18,7 +18,8 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Union, overload
 from ...values.frozen import freeze, thaw
 from ...values.numbers import check_seconds
 from ...values.schemas.docstring import read_docstring
-from ...values.schemas.schema import argument_faults, check_schema, with_items
+from ...values.schemas.items import with_items
+from ...values.schemas.schema import argument_faults, check_schema
 from ...values.schemas.signature import INJECTED, Signature, parameters_of, read_signature
 from .importable import check_interpreter, check_reachable, target_of
 from .raised import error_text, raise_interrupt

@@ -75,35 +75,6 @@ def check_schema(schema: Any, where: str = "parameters") -> None:
     _check(schema, where)
 
 
-_INNER = ("items", "additionalProperties", "not", "contains", "propertyNames")
-_INNER_LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
-_INNER_MAPS = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
-
-
-def with_items(schema: Any) -> Any:
-    """Return a schema in which every array has ``items``; ``{}`` allows any value.
-
-    Some providers refuse a whole request for one array schema without ``items``
-    ("array schema missing items", "items: missing field").
-    """
-    if isinstance(schema, (list, tuple)):  # a list of schemas, as in anyOf
-        return [with_items(inner) for inner in schema]
-    if not isinstance(schema, Mapping):
-        return schema
-    made = dict(schema)
-    for keyword in (*_INNER, *_INNER_LISTS):
-        if keyword in made:
-            made[keyword] = with_items(made[keyword])
-    for keyword in _INNER_MAPS:
-        if isinstance(made.get(keyword), Mapping):
-            inner = made[keyword]
-            made[keyword] = {name: with_items(one) for name, one in inner.items()}
-    kind = made.get("type")
-    if kind == "array" or (isinstance(kind, (list, tuple)) and "array" in kind):
-        made.setdefault("items", {})
-    return made
-
-
 def _check(schema: Any, where: str) -> None:
     if isinstance(schema, bool):
         return
