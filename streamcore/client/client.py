@@ -155,7 +155,7 @@ class Client:
             raw: keep the raw events in ``Stream.raw``.
             The other arguments are those of ``CallConfig``.
         Raises:
-            LlmError: what is wrong locally, before any I/O.
+            LlmError: for a wrong argument or setting, before any I/O.
         """
         return self._ask(
             messages,
@@ -229,7 +229,7 @@ class Client:
             ask_again: codes of failures after which the call is repeated even if its
                 chunks were shown, as in ``RunningCall``.
         Raises:
-            LlmError: what is wrong locally, before any I/O.
+            LlmError: for a wrong request or setting, before any I/O.
         """
         return RunningCall(
             self.runtime,

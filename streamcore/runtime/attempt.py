@@ -23,7 +23,7 @@ from ..wire.dialects import Decoder, Dialect
 from ..wire.failures import failure_from_answer, request_id
 from ..wire.pipeline import iter_chunks
 from .carried import read_carried
-from .secrets import begun_secret, drop_telling_causes, mask, with_carried
+from .secrets import begun_secret, drop_causes_with_secrets, mask, with_carried
 
 log = logging.getLogger(__name__)
 
@@ -139,13 +139,13 @@ def _scrub(
         }
     if failure.status is None and answer is not None:
         facts["status"] = answer.status  # but a status given in the stream is kept
-    if _is_telling(failure.code, secrets):
+    if _shows_secret(failure.code, secrets):
         facts.update(code="SERVER", retryable=CODES["SERVER"])
     error.with_facts(**facts)
-    drop_telling_causes(error, secrets)
+    drop_causes_with_secrets(error, secrets)
 
 
-def _is_telling(code: str, secrets: Sequence[str]) -> bool:
+def _shows_secret(code: str, secrets: Sequence[str]) -> bool:
     """Say whether a code holds a secret. A code may be a provider's word in upper case."""
     return code not in CODES and mask(code, [secret.upper() for secret in secrets]) != code
 

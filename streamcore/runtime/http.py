@@ -42,7 +42,7 @@ class LlmAdapter(Protocol):
 
     The runtime calls ``stream`` when the first chunk is pulled, after the request was recorded.
     An adapter may also have ``prepare``; the runtime then calls that instead, and earlier.
-    ``prepare`` checks the request, raises what is wrong locally, sends nothing, and returns the
+    ``prepare`` checks the request, raises if it is wrong, sends nothing, and returns the
     chunks. ``resolve_model`` and ``list_models`` are optional too; see ``HttpAdapter``.
     """
 
@@ -56,13 +56,13 @@ class HttpSettings:
 
     Args:
         profile: the provider.
-        base_url: where it is; by default the profile's environment name, then its own.
-        api_key: the key, or a function that gives it, asked at every call.
-        api_key_env: environment names to look for the key in, before the profile's.
-        limits: over the profile's.
-        headers: sent with every request, over the profile's.
+        base_url: the endpoint's base; by default the profile's variable, then its address.
+        api_key: the key, or a function that returns it and is called for every request.
+        api_key_env: names of variables that may hold the key, searched before the profile's.
+        limits: a field given here replaces the profile's.
+        headers: sent with every request; one given here replaces the profile's.
         app: the embedding tool as ``name/version``, for the User-Agent.
-        options: of the dialect; the fields given here count over the profile's.
+        options: of the dialect; a field given here replaces the profile's.
         environ: where environment names are looked up; None looks nothing up.
         json_loads: a faster parser of payloads, as ``parse_stream`` takes one.
     Raises:
@@ -180,7 +180,7 @@ class HttpAdapter:
         """Return the chunks of one answer; the request is sent when the first is pulled.
 
         Raises:
-            LlmError: at once for what is wrong locally; while iterating for the rest.
+            LlmError: at once for a wrong request or setting; other failures while iterating.
         """
         return self.prepare(request)
 
@@ -188,7 +188,7 @@ class HttpAdapter:
         """Check the request and return its chunks; nothing is sent before the first is pulled.
 
         Raises:
-            LlmError: what is wrong locally.
+            LlmError: for a wrong request or setting.
         """
         settings, context = self._settings, request.context
         profile, config = settings.profile, request.config

@@ -4,7 +4,7 @@
 In: a config with its defaults filled in, and the adapter that was registered when the call
 was prepared. Out: one chunk stream with exactly one finish, and the message it makes. A
 failure of a provider, the network, an adapter or a middleware is not raised: it is the reason
-of that finish. ``stream()`` raises what is wrong locally, before any I/O.
+of that finish. ``stream()`` raises for a wrong request or setting, before any I/O.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class PreparedCall:
 
         Raises:
             LlmError: ``INVALID_PREPARED_CALL`` if the call was used before, or the request
-                has another config; and what is wrong locally, before any I/O.
+                has another config; and for a wrong request or setting. Before any I/O.
         """
         if request.config != self.config:
             raise _misused("the request's config is not the one this call was prepared with")
@@ -130,7 +130,7 @@ class PreparedCall:
                 raise _misused("middleware cannot change a request that was recorded")
             if next(dispatches):
                 raise _misused("middleware cannot dispatch a call twice; use a RetryPolicy")
-            return self._guarded(adapter, _keep_nothing)
+            return self._guarded(adapter, _do_nothing)
 
         return send
 
@@ -161,7 +161,7 @@ class PreparedCall:
         except LlmError as error:
             failure = error
         except Exception as error:  # a caller's adapter or middleware may raise any class
-            failure = _foreign(error, source.name)
+            failure = _failure_of(error, source.name)
         finally:
             close = getattr(chunks, "close", None)
             if close is not None:
@@ -192,7 +192,7 @@ def finish_of(error: LlmError) -> FinishReason:
     return FinishReason("aborted" if error.code == "ABORTED" else "error", error.failure)
 
 
-def _keep_nothing(chunk: StreamChunk) -> None:
+def _do_nothing(chunk: StreamChunk) -> None:
     """Do nothing: a chunk is assembled after it has passed the middleware."""
 
 
@@ -205,7 +205,7 @@ def _refuse_more(chunks: Iterator[StreamChunk], name: str) -> None:
         raise _invalid(f"the {name} gave a chunk after its finish")
 
 
-def _foreign(error: Exception, name: str) -> LlmError:
+def _failure_of(error: Exception, name: str) -> LlmError:
     """Return the failure for an exception that is not an ``LlmError``, with it as the cause."""
     if isinstance(error, ChunkFault):
         failure = _invalid(f"the {name} broke the chunk grammar: {error}")

@@ -45,7 +45,7 @@ class RunningCall:
     ``failed_usage`` is the sum of the usage that the attempts before it reported, or None.
 
     Raises:
-        LlmError: what is wrong locally, before any I/O.
+        LlmError: for a wrong request or setting, before any I/O.
     """
 
     def __init__(
@@ -85,8 +85,8 @@ class RunningCall:
         """Yield the chunks; the last one is the only finish.
 
         Raises:
-            LlmError: ``SESSION`` when a chunk cannot be recorded; and what is wrong locally
-                when a later attempt is prepared.
+            LlmError: ``SESSION`` when a chunk cannot be recorded; and when a later attempt
+                cannot be prepared, for example because its route is gone.
         """
         answer = self._retried(self._first)
         return answer if self._recorder is None else self._recorder.turn(self._request, answer)

@@ -35,7 +35,7 @@ def secrets_of(
     key: str = "",
     fields: Sequence[Any] = (),
 ) -> Sequence[str]:
-    """Return every form of what is secret in a request.
+    """Return every form of the secrets of a request.
 
     Args:
         headers: as they are sent.
@@ -192,20 +192,20 @@ def _borders(secret: str) -> List[int]:
     return borders
 
 
-def drop_telling_causes(error: BaseException, secrets: Sequence[str]) -> None:
+def drop_causes_with_secrets(error: BaseException, secrets: Sequence[str]) -> None:
     """Remove the causes of an error if one of them quotes a secret.
 
     A JSONDecodeError, for example, keeps the whole document that it could not read.
     """
     links = [error.__cause__, error.__context__]
     for _ in range(_LONGEST_CHAIN):
-        links = [one for link in links if link is not None for one in _looked_at(link, secrets)]
+        links = [one for link in links if link is not None for one in _causes_of(link, secrets)]
         if not links:
             return
     error.__cause__ = error.__context__ = None
 
 
-def _looked_at(link: BaseException, secrets: Sequence[str]) -> Sequence[Optional[BaseException]]:
+def _causes_of(link: BaseException, secrets: Sequence[str]) -> Sequence[Optional[BaseException]]:
     """Return the causes of an exception; or the exception itself if it shows a secret.
 
     The caller's loop then never runs out of links, which is how it learns of the secret.

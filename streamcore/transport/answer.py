@@ -111,7 +111,7 @@ class Answer:
                 self._let_go()
             return piece, None
         except LlmError as error:
-            failure = self._ranked(error)
+            failure = self._aborted_first(error)
         except Exception as error:
             failure = faults.translate(error, self._watch)
             if failure is None and self._watch.stopped:
@@ -126,7 +126,7 @@ class Answer:
         self._drop()
         return b"", failure
 
-    def _ranked(self, error: LlmError) -> LlmError:
+    def _aborted_first(self, error: LlmError) -> LlmError:
         if self._watch.stopped and error.code != "ABORTED":
             error = faults.aborted(self._watch)
         return error.with_traceback(None)

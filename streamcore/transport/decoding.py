@@ -102,7 +102,7 @@ class Inflater:
         return True
 
     def finish(self) -> Optional[str]:
-        """Tell that the body has ended; return what is missing, or None."""
+        """Note that the body has ended; return what is missing, or None."""
         if (self._begun or self._input) and not (self._machine and self._machine.eof):
             return "the compressed data is cut"
         return None

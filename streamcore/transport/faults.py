@@ -91,9 +91,9 @@ _DOING = {
     "headers": "waiting for the headers of",
     "body": "reading the body from",
 }
-_STUMBLES = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-_ENTERED = frozenset(("requests", "urllib3", "http"))
-_BENEATH = _ENTERED | {"ssl", "socket", "email", "encodings", "chardet", "charset_normalizer"}
+_LIBRARY_ERRORS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+_HTTP = frozenset(("requests", "urllib3", "http"))
+_LIBRARIES = _HTTP | {"ssl", "socket", "email", "encodings", "chardet", "charset_normalizer"}
 _OURS = __name__.rpartition(".")[0] + "."
 _DEPTH = 12  # exceptions wrapped in exceptions; more than this is a cycle
 
@@ -203,7 +203,7 @@ def unforeseen(exc: BaseException, watch: Scene) -> Optional[LlmError]:
     there is a connection, and a library's own code raised it. An exception raised by our code,
     or by a caller's hook, mock or auth, is a bug. Returns None for these.
     """
-    if not isinstance(exc, _STUMBLES) or watch.phase == "prepare" or not _is_foreign(exc):
+    if not isinstance(exc, _LIBRARY_ERRORS) or watch.phase == "prepare" or not _from_library(exc):
         return None
     if watch.stopped:
         error = aborted(watch)
@@ -218,7 +218,7 @@ def unforeseen(exc: BaseException, watch: Scene) -> Optional[LlmError]:
     return error
 
 
-def _is_foreign(exc: BaseException) -> bool:
+def _from_library(exc: BaseException) -> bool:
     """Say whether a library raised ``exc``, called through requests, urllib3 or http.client."""
     modules: List[str] = []
     trace = exc.__traceback__
@@ -228,7 +228,7 @@ def _is_foreign(exc: BaseException) -> bool:
     below: List[str] = []
     for module in modules:  # in the end: the modules called below our innermost frame
         below = [] if module.startswith(_OURS) else [*below, module.partition(".")[0]]
-    return bool(below) and below[-1] in _BENEATH and not _ENTERED.isdisjoint(below)
+    return bool(below) and below[-1] in _LIBRARIES and not _HTTP.isdisjoint(below)
 
 
 def _error_for(meaning: str, root: BaseException, watch: Scene) -> LlmError:

@@ -35,7 +35,7 @@ class Framing(Protocol):
         ...
 
     def finish(self) -> Optional[str]:
-        """Tell that the connection has ended; return what is missing, or None."""
+        """Note that the connection has ended; return what is missing, or None."""
         ...
 
 

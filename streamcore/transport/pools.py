@@ -32,7 +32,7 @@ _MOST_INTERIM = 16  # interim heads (1xx) before the answer's own head
 
 # While it sends, urllib3 ignores these errors, because an answer may be waiting. It also connects
 # while it sends: for a connection that failed, it would then read an answer without a socket.
-_PASSED_OVER = (errno.ECONNRESET, errno.EPIPE, errno.ESHUTDOWN, errno.EPROTOTYPE)
+_IGNORED_BY_URLLIB3 = (errno.ECONNRESET, errno.EPIPE, errno.ESHUTDOWN, errno.EPROTOTYPE)
 
 
 class WatchedResponse(http.client.HTTPResponse):
@@ -108,7 +108,7 @@ class _Watching:
         except BaseException as error:
             if self.dialled is not None:
                 self.dialled.close()  # urllib3 1.26 leaves it open if the handshake cannot begin
-            if isinstance(error, OSError) and error.errno in _PASSED_OVER:
+            if isinstance(error, OSError) and error.errno in _IGNORED_BY_URLLIB3:
                 raise NewConnectionError(self, str(error)) from error  # type: ignore[arg-type]
             raise
         finally:
@@ -149,7 +149,7 @@ class _Watching:
         except OSError as error:
             # The server may have sent an answer that says why. urllib3 reads it after a broken
             # pipe. Old versions do not read it after a reset, and none reads it over TLS.
-            if error.errno in _PASSED_OVER or isinstance(error, ssl.SSLEOFError):
+            if error.errno in _IGNORED_BY_URLLIB3 or isinstance(error, ssl.SSLEOFError):
                 raise BrokenPipeError(errno.EPIPE, str(error)) from error
             raise
 

@@ -88,7 +88,7 @@ class _Content:
         raise failure
 
     def finish(self) -> None:
-        """Tell that the body has ended. Raises STREAM_CLOSED if compressed data is cut."""
+        """Note that the body has ended. Raises STREAM_CLOSED if compressed data is cut."""
         missing = self.inflater.finish() if self.inflater is not None else None
         if missing is not None:
             raise faults.closed_early(self._watch, missing)

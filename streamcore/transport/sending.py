@@ -72,7 +72,7 @@ class Sender:
                     old.close()  # closes only this process's copies; the parent's stay usable
         return adapter
 
-    def _keeper(self) -> Callable[[], bool]:
+    def _may_keep(self) -> Callable[[], bool]:
         """Return a function: may a connection that is opened now go back to its pool?"""
         pid = os.getpid()
         return lambda: not self._closed and pid == os.getpid()
@@ -97,11 +97,11 @@ class Sender:
         if isinstance(result, Answer):
             return result
         try:
-            raise self._told(result, watch)
+            raise self._with_request_sent(result, watch)
         finally:
             result = None  # else error and frame form a cycle that keeps the request alive
 
-    def _told(self, failure: LlmError, watch: Watch) -> LlmError:
+    def _with_request_sent(self, failure: LlmError, watch: Watch) -> LlmError:
         """Add ``request_sent`` to the failure of a call that got no answer."""
         if self._closed and watch.phase == "prepare" and failure.code == "TRANSPORT":
             return faults.transport_closed()
@@ -112,7 +112,7 @@ class Sender:
     def _attempt(self, url: str, headers: Mapping[str, str], body: bytes, watch: Watch) -> Any:
         """Send the request once; return the ``Answer``, or the ``LlmError`` of its failure."""
         try:
-            answer = Answer(self._respond(url, headers, body, watch), watch, self._keeper())
+            answer = Answer(self._respond(url, headers, body, watch), watch, self._may_keep())
         except LlmError as error:
             return error.with_traceback(None)
         except Exception as error:
@@ -181,8 +181,8 @@ def _through_session(
     # there is no WatchedSocket: use plain time-outs, and check the watch before the wait
     limits = watch.limits
     waits = (limits.first_byte_timeout, limits.idle_timeout, watch.budget.left())
-    watch.foreign = min(wait for wait in waits if wait is not None)
-    settings["timeout"] = (_seconds(limits.connect_timeout), _seconds(watch.foreign))
+    watch.adapter_timeout = min(wait for wait in waits if wait is not None)
+    settings["timeout"] = (_seconds(limits.connect_timeout), _seconds(watch.adapter_timeout))
     watch.enter("headers")
     watch.begin()
     try:

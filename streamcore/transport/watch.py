@@ -41,7 +41,7 @@ class Watch:
         "origin", "target", "limits", "cancel", "budget", "secrets", "clock",
         "phase", "closed", "received", "grace", "fresh", "reused", "sent", "answered",
         "request_sent_at", "first_byte_at",
-        "response", "file", "foreign", "_name", "_allowed", "_left", "_rearms", "_began",
+        "response", "file", "adapter_timeout", "_name", "_allowed", "_left", "_restarts", "_began",
         "_on_resend",
     )  # fmt: skip
 
@@ -73,11 +73,11 @@ class Watch:
         self.first_byte_at: Optional[float] = None
         self.response: Optional[object] = None  # the http.client response, once begun
         self.file: Optional[object] = None  # the file from which it reads its headers
-        self.foreign: Optional[float] = None  # seconds a custom adapter was told to wait
+        self.adapter_timeout: Optional[float] = None  # seconds a custom adapter was told to wait
         self._name = "connect"
         self._allowed: Optional[float] = None  # seconds the phase's clock was set to
         self._left = math.inf  # seconds the phase's clock has left when the next wait begins
-        self._rearms = False  # whether the phase's clock starts anew with each wait
+        self._restarts = False  # whether the phase's clock starts anew with each wait
         self._began = self.clock()
         self._on_resend = on_resend
 
@@ -90,22 +90,22 @@ class Watch:
         """Set the phase of the call, and start the clock of that phase."""
         self.phase = phase
         if phase == "connect":
-            self._wind("connect", self.limits.connect_timeout, False)
+            self._start_clock("connect", self.limits.connect_timeout, False)
         elif phase == "send":
-            self._wind("idle", self.limits.idle_timeout, True)
+            self._start_clock("idle", self.limits.idle_timeout, True)
         elif phase == "headers":
             self.request_sent_at = self.clock()
-            self._wind("first-byte", self.limits.first_byte_timeout, False)
+            self._start_clock("first-byte", self.limits.first_byte_timeout, False)
 
     def arrived(self, count: int) -> None:
         """Count ``count`` (1 or more) body bytes; the first one ends the first-byte clock."""
         if not self.received:
             self.first_byte_at = self.clock()
-            self._wind("idle", self.limits.idle_timeout, True)
+            self._start_clock("idle", self.limits.idle_timeout, True)
         self.received += count
 
-    def _wind(self, name: str, allowed: Optional[float], rearms: bool) -> None:
-        self._name, self._allowed, self._rearms = name, allowed, rearms
+    def _start_clock(self, name: str, allowed: Optional[float], restarts: bool) -> None:
+        self._name, self._allowed, self._restarts = name, allowed, restarts
         self._left = math.inf if allowed is None else allowed
 
     def begin_again(self) -> None:
@@ -160,7 +160,7 @@ class Watch:
         """End the wait: count it against the total clock, and the phase's if that adds up."""
         spent = self.clock() - self._began
         self.budget.spent += spent
-        if not self._rearms:
+        if not self._restarts:
             self._left -= spent
 
     def tightest(self) -> Tuple[str, Optional[float]]:
@@ -168,12 +168,12 @@ class Watch:
 
         A custom adapter has one time-out for all its reads: this names the clock it came from.
         """
-        if self.foreign is None:
+        if self.adapter_timeout is None:
             return self._tightest()
         limits = self.limits
         clocks = [("first-byte", limits.first_byte_timeout), ("idle", limits.idle_timeout)]
         for name, allowed in reversed(clocks) if self.received else clocks:
-            if allowed == self.foreign:
+            if allowed == self.adapter_timeout:
                 return name, allowed
         return "total", self.budget.total
 
