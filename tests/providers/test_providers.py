@@ -446,22 +446,23 @@ FIELD, EFFORTS = frozenset({"reasoning_field"}), frozenset({"efforts"})
 NOTHING: FrozenSet[str] = frozenset()
 Row = Tuple[str, FrozenSet[str], Check]
 GATEWAY_IDS: Row = (
-    "the id of a call is 40 letters", frozenset({"call_ids", "unique_call_ids"}),
+    "the id of a call has at most 40 letters", frozenset({"call_ids", "unique_call_ids"}),
     sends_ids("[A-Za-z0-9_-]{1,40}", unique=True),
 )
 OPENAI_IDS: Row = (
     "the id of a call has at most 40", frozenset({"call_ids"}), sends_ids("(?s:.{1,40})"),
 )
-NO_BLANKS: Row = ("no text is empty or blank", frozenset({"blank_text"}), sends_no_blank_text)
+NO_BLANKS: Row = ("empty or blank text is not sent", frozenset({"blank_text"}), sends_no_blank_text)
 ANY_NAME: Row = ("a tool may have any name", frozenset({"tool_names"}), takes_any_tool_name)
 DEVELOPERS: Row = (
-    "the role `developer` is known", frozenset({"developer_role"}), knows_developers,
+    "messages of the role `developer`", frozenset({"developer_role"}), knows_developers,
 )
 ONE_SYSTEM: Row = (
     "there is one system message", frozenset({"one_system_message"}), joins_system,
 )
 CAP_BY_MODEL: Row = (
-    "the output cap of GPT-5", frozenset({"max_completion_tokens_models"}), caps_output_by_model,
+    "GPT-5 and the o models get the output cap", frozenset({"max_completion_tokens_models"}),
+    caps_output_by_model,
 )
 NO_ADDRESSES: Row = (
     "an image is sent as data", frozenset({"image_addresses"}), takes_no_addresses,
@@ -478,64 +479,64 @@ DEEPSEEK_EFFORTS = {
     "max": {"thinking": {"type": "enabled"}, "reasoning_effort": "max"},
 }
 GLM: List[Tuple[str, FrozenSet[str], Check]] = [
-    ("thinking is switched by `thinking.type`", EFFORTS, switches(**THINKING)),
+    ("`thinking.type` turns thinking on and off", EFFORTS, switches(**THINKING)),
     ("`reasoning_content` goes back", NOTHING, returns_reasoning_as("reasoning_content")),
-    ("the choice index may number the phases", NOTHING, reads_phases),
+    ("the choice index may grow within one answer", NOTHING, reads_phases),
     ("a call without reasoning goes back", FILLER, fills_reasoning(" ", always=False)),
 ]
 
 NOTES: Dict[str, List[Tuple[str, FrozenSet[str], Check]]] = {
     "openai": [
-        ("the output cap travels as", CAP, caps_output),
+        ("the output cap is sent as", CAP, caps_output),
         ("reasoning is never sent back", BACK, keeps_reasoning),
         OPENAI_IDS,
         DEVELOPERS,
     ],
     "deepseek": [
-        ("thinking is switched by", EFFORTS, switches(**DEEPSEEK_EFFORTS)),
+        ("`thinking.type` turns thinking on and off", EFFORTS, switches(**DEEPSEEK_EFFORTS)),
         ("`reasoning_content` goes back", BACK | FILLER, fills_reasoning("", always=True)),
         ("image parts are refused", frozenset({"images"}), takes_no_images),
         ("cached input is reported as", NOTHING, takes_cache_out),
         ("the parts of a text are joined", frozenset({"text_parts"}), joins_parts),
     ],
     "openrouter": [
-        ("the effort travels as `reasoning.effort`", EFFORTS,
+        ("the effort is sent as `reasoning.effort`", EFFORTS,
          switches(**{word: {"reasoning": {"effort": word}} for word in WORDS})),
-        ("reasoning goes back as `reasoning`", FIELD, returns_details),
-        ("several calls of one answer may all carry index 0", NOTHING,
+        ("reasoning goes back in `reasoning`", FIELD, returns_details),
+        ("several calls of one answer may all have the index 0", NOTHING,
          reads_calls(call(0, "x", "f", '{"a":1}'), call(0, "y", "g", "{}"))),
         ("usage comes after the finish word", NOTHING, reads_late_usage),
         GATEWAY_IDS,
         NO_BLANKS,
     ],
     "groq": [
-        ("the output cap travels as", CAP, caps_output),
+        ("the output cap is sent as", CAP, caps_output),
         ("reasoning is never sent back", BACK | FIELD, keeps_reasoning),
         ("usage may come only as `x_groq.usage`", NOTHING, reads_x_groq),
         ("a failed tool call ends the stream", NOTHING, fails_on_error_event),
     ],
     "mistral": [
-        ("user and assistant must alternate", frozenset({"alternate"}), alternates),
+        ("user and assistant messages must alternate", frozenset({"alternate"}), alternates),
         ("`stream_options` is left out", frozenset({"stream_options"}), leaves_stream_options_out),
         ("reasoning is never sent back", BACK, keeps_reasoning),
         ("content may be a list of", NOTHING, reads_parts("thinking", "thinking")),
-        ("the id of a call is nine", frozenset({"call_ids"}), sends_ids("[A-Za-z0-9]{9}")),
+        ("the id of a call has exactly nine", frozenset({"call_ids"}), sends_ids("[A-Za-z0-9]{9}")),
     ],
     "gemini": [
         ("reasoning is never sent back", BACK, keeps_reasoning),
-        ("a call carries `extra_content", NOTHING, keeps_signature),
-        ("a tool's name may hold dots", frozenset({"tool_names"}), takes_google_names),
-        ("tool schemas go without", frozenset({"schema_without"}), drops_keywords),
+        ("a call has `extra_content", NOTHING, keeps_signature),
+        ("a tool's name begins with a letter", frozenset({"tool_names"}), takes_google_names),
+        ("tool schemas are sent without", frozenset({"schema_without"}), drops_keywords),
     ],
     "xai": [
-        ("the output cap travels as", CAP, caps_output),
-        ("the session id travels as", frozenset({"session_header"}),
+        ("the output cap is sent as", CAP, caps_output),
+        ("the session id is sent in", frozenset({"session_header"}),
          sends_session_as("x-grok-conv-id")),
         ("an error is", NOTHING, reads_two_sentences),
     ],
     "moonshot": [
-        ("the output cap travels as", CAP, caps_output),
-        ("older models switch thinking", EFFORTS, splits_efforts_by_model),
+        ("the output cap is sent as", CAP, caps_output),
+        ("older models take `thinking.type`", EFFORTS, splits_efforts_by_model),
         ("`reasoning_content` goes back", NOTHING, returns_reasoning_as("reasoning_content")),
         ("a call without reasoning goes back", FILLER, fills_reasoning(" ", always=False)),
         NO_BLANKS,
@@ -544,68 +545,68 @@ NOTES: Dict[str, List[Tuple[str, FrozenSet[str], Check]]] = {
     "zhipu": GLM,
     "zai": GLM,
     "dashscope": [
-        ("thinking is switched by `enable_thinking`", EFFORTS,
+        ("`enable_thinking` turns thinking on and off", EFFORTS,
          switches(off={"enable_thinking": False}, on={"enable_thinking": True})),
-        ("later fragments of a call carry an empty id", NOTHING,
+        ("later fragments of a call have an empty id", NOTHING,
          reads_calls(call(0, "x", "f", '{"a"'), call(0, "", None, ":1}"))),
         ONE_SYSTEM,
     ],
     "together": [
-        ("reasoning comes and goes back as", FIELD, returns_reasoning_as("reasoning")),
-        ("text is told a second time", NOTHING, reads_delta_beside(text="zz")),
+        ("reasoning comes and goes back in", FIELD, returns_reasoning_as("reasoning")),
+        ("text comes a second time", NOTHING, reads_delta_beside(text="zz")),
         ("`tool_calls` may be followed by", NOTHING, reads_two_finish_words),
     ],
     "fireworks": [
-        ("the session id travels as", frozenset({"session_header"}),
+        ("the session id is sent in", frozenset({"session_header"}),
          sends_session_as("x-session-affinity")),
         ONE_SYSTEM,
     ],
     "azure": [
-        ("the key travels bare", KEY, sends_bare_key),
+        ("the key is sent in `api-key`", KEY, sends_bare_key),
         ("every resource has its own address", ADDRESS, lives_at("/openai/v1")),
-        ("the output cap travels as", CAP, caps_output),
+        ("the output cap is sent as", CAP, caps_output),
         ("reasoning is never sent back", BACK, keeps_reasoning),
-        ("the first frame has no choices", NOTHING, passes_first_frame_over),
+        ("the first payload has no choices", NOTHING, passes_first_frame_over),
         OPENAI_IDS,
         DEVELOPERS,
     ],
     "azure-ai-foundry": [
-        ("the key travels bare", KEY, sends_bare_key),
+        ("the key is sent in `api-key`", KEY, sends_bare_key),
         ("every resource has its own address", ADDRESS, lives_at("/openai/v1")),
         ("the last line", DONE_MARK, ends_unterminated),
         CAP_BY_MODEL,
         GATEWAY_IDS,
     ],
     "perplexity": [
-        ("user and assistant must alternate", frozenset({"alternate"}), alternates),
+        ("user and assistant messages must alternate", frozenset({"alternate"}), alternates),
         ("answers end without", DONE_MARK, ends_without_done),
         ("reasoning is never sent back", BACK, keeps_reasoning),
-        ("each frame repeats the whole answer", NOTHING,
+        ("each payload repeats the whole answer", NOTHING,
          reads_delta_beside(message={"role": "assistant", "content": "zz"})),
     ],
     "cerebras": [
         ("answers may end without", DONE_MARK, ends_without_done),
-        ("the output cap travels as", CAP, caps_output),
-        ("reasoning comes and goes back as", FIELD, returns_reasoning_as("reasoning")),
+        ("the output cap is sent as", CAP, caps_output),
+        ("reasoning comes and goes back in", FIELD, returns_reasoning_as("reasoning")),
     ],
     "huggingface": [
         ("reasoning is never sent back", BACK, keeps_reasoning),
-        ("a call may be numbered -1", NOTHING, reads_calls(call(-1, "x", "f", '{"a":1}'))),
+        ("a call may have the index -1", NOTHING, reads_calls(call(-1, "x", "f", '{"a":1}'))),
     ],
     "github-copilot": [
         ("the last line", DONE_MARK, ends_unterminated),
-        ("reasoning comes and goes back as", FIELD, returns_opaque),
-        ("an `Editor-Version` is sent", frozenset({"headers"}), sends_editor),
-        ("the first call of an answer may be numbered 1", NOTHING,
+        ("reasoning comes and goes back in", FIELD, returns_opaque),
+        ("the header `Editor-Version` is sent", frozenset({"headers"}), sends_editor),
+        ("the first call of an answer may have the index 1", NOTHING,
          reads_calls(call(1, "x", "f", '{"a"'), call(1, None, None, ":1}"))),
-        ("the output cap travels as", CAP, caps_output),
+        ("the output cap is sent as", CAP, caps_output),
         GATEWAY_IDS,
         NO_BLANKS,
     ],
     "baseten": [
-        ("every fragment of a call may have an id", NOTHING,
+        ("every fragment of a call may have another id", NOTHING,
          reads_calls(call(0, "x", "f", '{"a"'), call(0, "y", "", ":1}"))),
-        ("usage comes in many frames", NOTHING, takes_last_usage),
+        ("usage comes in many payloads", NOTHING, takes_last_usage),
     ],
     "databricks": [
         ("every workspace has its own address", ADDRESS, lives_at("/serving-endpoints")),
@@ -616,24 +617,24 @@ NOTES: Dict[str, List[Tuple[str, FrozenSet[str], Check]]] = {
         NO_BLANKS,
     ],
     "ollama": [
-        ("reasoning comes and goes back as", FIELD, returns_reasoning_as("reasoning")),
-        ("efforts are none, low, medium and high", EFFORTS,
+        ("reasoning comes and goes back in", FIELD, returns_reasoning_as("reasoning")),
+        ("the efforts are none, low, medium and high", EFFORTS,
          switches(**{w: {"reasoning_effort": w} for w in ("none", "low", "medium", "high")})),
         NO_ADDRESSES,
         ANY_NAME,
     ],
     "llama.cpp": [
-        ("user and assistant must alternate", frozenset({"alternate"}), alternates),
-        ("a full context is an error of type", NOTHING, reads_full_context),
+        ("user and assistant messages must alternate", frozenset({"alternate"}), alternates),
+        ("a full context is an error of the type", NOTHING, reads_full_context),
         ANY_NAME,
     ],
     "vllm": [
-        ("user and assistant must alternate", frozenset({"alternate"}), alternates),
-        ("reasoning goes back as", FIELD, returns_reasoning_as("reasoning")),
+        ("user and assistant messages must alternate", frozenset({"alternate"}), alternates),
+        ("reasoning goes back in", FIELD, returns_reasoning_as("reasoning")),
         ANY_NAME,
     ],
     "lmstudio": [
-        ("user and assistant must alternate", frozenset({"alternate"}), alternates),
+        ("user and assistant messages must alternate", frozenset({"alternate"}), alternates),
         ANY_NAME,
     ],
     "transformers": [
@@ -795,9 +796,9 @@ def test_bare_host_without_a_known_path_is_taken_as_it_is() -> None:
     ("https://h\u00e9/v1", "cannot hold"), ("https://{resource}.x/v1", "cannot hold '{'"),
     ("https://h\x00/v1", "cannot hold"), ("https://h\\v1", "cannot hold"),
     ("https://h:x/v1", "cannot be read"), ("https://h:99999/v1", "cannot be read"),
-    ("https://[::1/v1", "cannot be read"), ("https://h:0/v1", "cannot be right"),
-    ("https://a..b/v1", "cannot be right"), (f"https://{'a' * 64}.b/v1", "cannot be right"),
-    ("https://h,i/v1", "cannot be right"), ("https://h/v1#x", "is never sent"),
+    ("https://[::1/v1", "cannot be read"), ("https://h:0/v1", "is not valid"),
+    ("https://a..b/v1", "is not valid"), (f"https://{'a' * 64}.b/v1", "is not valid"),
+    ("https://h,i/v1", "is not valid"), ("https://h/v1#x", "is never sent"),
     ("", "is empty"), ("  ", "is empty"), (7, "is a string, not int"),
 ])
 def test_base_url_that_is_none_is_refused(base: Any, words: str) -> None:

@@ -19,14 +19,14 @@ PROFILE = ProviderProfile(
     limits=LOCAL_LIMITS,
     notes=(
         OptionNote(
-            "user and assistant must alternate",
-            "many chat templates refuse another order, as after a turn that failed",
+            "user and assistant messages must alternate",
+            "many chat templates refuse another order; a failed turn can leave one",
             "anomalyco/opencode#19840",
             ("alternate",),
         ),
         OptionNote(
-            "a full context is an error of type `exceed_context_size_error`",
-            "it is told apart from other bad requests: CONTEXT_WINDOW_EXCEEDED",
+            "a full context is an error of the type `exceed_context_size_error`",
+            "its code is CONTEXT_WINDOW_EXCEEDED, not that of other bad requests",
             "recorded: rig__llamacpp__400__exceed-context-size-error.json",
         ),
         ANY_TOOL_NAME_NOTE,
