@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Profiles: what they publish, what they refuse, and what each of their notes changes.
+"""Profiles: their values, what they refuse, and what each of their notes changes.
 
 Every note in the package stands in ``NOTES`` with a check of what it changes, and every
 setting that differs from a well-behaved provider's is explained by a note there; two
@@ -180,7 +180,7 @@ def takes_no_images(profile: ProviderProfile) -> None:
 
 
 def sends_ids(pattern: str, unique: bool = False) -> Callable[[ProviderProfile], None]:
-    """Check that ids fit, on both sides of a pair, and come once where they are to."""
+    """Check that the ids of calls and results fit, and that they are unique if they must be."""
     def check(profile: ProviderProfile) -> None:
         told = ["call_0", "functions.f:0", "x" * 60, "", "call_0"]
         history: List[Any] = [{"role": "user", "content": "hi"}]
@@ -658,7 +658,7 @@ def test_bend_changes_what_it_says(name: str, text: str, check: Check) -> None:
 
 @pytest.mark.parametrize("profile", EVERY)
 def test_notes_all_have_a_check(profile: ProviderProfile) -> None:
-    """No note without its test, in the profile's order."""
+    """Each note of a profile has its test, in the same order."""
     notes = NOTES.get(profile.name, [])
     assert len(notes) == len(profile.notes)
     for note, (text, _, _) in zip(profile.notes, notes):
@@ -667,7 +667,7 @@ def test_notes_all_have_a_check(profile: ProviderProfile) -> None:
 
 @pytest.mark.parametrize("profile", EVERY)
 def test_settings_off_the_defaults_all_have_a_note(profile: ProviderProfile) -> None:
-    """A setting that no note explains is not in the package."""
+    """Each setting that differs from the default has a note."""
     bent = {
         name for name, value in profile.options.given().items()
         if value != profile.options.DEFAULTS[name]
@@ -719,14 +719,14 @@ def test_clocks_fit_the_kind_of_provider(profile: ProviderProfile) -> None:
 
 @pytest.mark.parametrize("profile", EVERY)
 def test_key_is_needed_by_hosted_providers_only(profile: ProviderProfile) -> None:
-    """A server of one's own needs none; the variables are still named."""
+    """A local server needs no key; its variables are still named."""
     own = (*LOCAL, "openai-compatible")
     assert profile.key_required is (profile.name not in own)
     assert profile.key_env
 
 
 def test_done_marker_is_optional_where_it_was_seen_to_be() -> None:
-    """It costs safety, so the list is short and written twice."""
+    """The option costs safety, so this test repeats the short list of its providers."""
     optional = {p.name for p in list_profiles() if p.options.done_marker == "optional"}
     assert optional == {
         "perplexity", "transformers", "cerebras", "azure-ai-foundry", "databricks",
@@ -783,7 +783,7 @@ def test_base_url_is_kept_as_given(base: str, expected: str) -> None:
 
 
 def test_bare_host_without_a_known_path_is_taken_as_it_is() -> None:
-    """Where no path is known, none is made up."""
+    """If no path is known, no path is added."""
     url = get_profile("openai-compatible").url("http://127.0.0.1:1")
     assert url == "http://127.0.0.1:1/chat/completions"
 
@@ -826,14 +826,14 @@ def test_refused_base_url_shows_no_secret(base: str) -> None:
 
 
 def test_unknown_model_passes_with_the_profile_s_values() -> None:
-    """Nothing is refused for being unknown."""
+    """An unknown model is not refused."""
     profile = replace(PLAIN, context_window=100, default_max_tokens=50, efforts={"a": {"b": 1}})
     assert profile.model("new") == ModelInfo("new", 100, 50, ("a",), None, True)
     assert PLAIN.model("new") == ModelInfo("new", images=True)
 
 
 def test_known_model_has_its_own_values_first() -> None:
-    """Field by field; a cap made for larger models is cut to the model's window."""
+    """Unknown fields come from the profile; a cap above the model's window is lowered to it."""
     profile = replace(
         PLAIN, context_window=100, default_max_tokens=50, efforts={"a": {}, "b": {}},
         default_effort="b", models=(ModelInfo("m", 10, efforts=("a",), images=False),),
@@ -844,20 +844,20 @@ def test_known_model_has_its_own_values_first() -> None:
 
 
 def test_effort_passes_through_where_nothing_is_known() -> None:
-    """The provider decides; no effort, no field."""
+    """Without an effort no field is sent."""
     assert effort_fields(PLAIN, "odd") == {"reasoning_effort": "odd"}
     assert effort_fields(PLAIN, None) == {}
 
 
 def test_effort_given_none_is_the_default() -> None:
-    """A profile with a default never leaves it to chance."""
+    """A profile with a default effort always sends an effort."""
     profile = replace(PLAIN, efforts={"off": {"t": 0}, "on": {"t": 1}}, default_effort="off")
     assert effort_fields(profile, None) == {"t": 0}
 
 
 @pytest.mark.parametrize("effort", ["low", "HIGH", "", " high", 3, "x" * 500])
 def test_effort_the_provider_has_not_is_refused(effort: Any) -> None:
-    """Never clamped to a near one; the message lists what there is."""
+    """An effort is never replaced by a near one; the message lists the efforts."""
     profile = get_profile("deepseek")
     with pytest.raises(LlmError) as caught:
         effort_fields(profile, effort, "deepseek-v4-pro")
@@ -868,20 +868,20 @@ def test_effort_the_provider_has_not_is_refused(effort: Any) -> None:
 
 @pytest.mark.parametrize("effort", ["", " ", 3])
 def test_effort_that_is_no_word_is_refused(effort: Any) -> None:
-    """Where every word passes, it still has to be one."""
+    """If every word is allowed, the effort still must be a word."""
     with pytest.raises(LlmError, match="non-empty string"):
         effort_fields(PLAIN, effort)
 
 
 def test_model_without_efforts_takes_none() -> None:
-    """What the model is known not to take is refused, whatever the profile passes."""
+    """An effort that the model does not take is refused, even if the profile takes it."""
     profile = get_profile("openai")
     with pytest.raises(LlmError, match="gpt-4o takes no reasoning effort"):
         effort_fields(profile, "high", "gpt-4o")
 
 
 def test_lock_publishes_one_effort_and_refuses_the_others() -> None:
-    """A deployment with thinking switched off: off is sent even when nobody asks."""
+    """With thinking locked to off, off is sent even if the caller gives no effort."""
     locked = get_profile("deepseek").locked_to("off")
     model = locked.model("deepseek-v4-flash")
     assert (model.efforts, model.default_effort) == (("off",), "off")
@@ -894,7 +894,7 @@ def test_lock_publishes_one_effort_and_refuses_the_others() -> None:
 
 
 def test_lock_of_a_profile_that_passes_everything() -> None:
-    """The words named are all there is; models keep what they take of them."""
+    """The profile has only the named efforts; models keep those of them that they take."""
     locked = get_profile("openai").locked_to("low", "high")
     assert locked.model("new").efforts == ("low", "high")
     assert effort_fields(locked, None, "new") == {"reasoning_effort": "low"}
@@ -903,7 +903,7 @@ def test_lock_of_a_profile_that_passes_everything() -> None:
 
 @pytest.mark.parametrize("words", [(), ("low",), ("off", "off"), ("",)])
 def test_lock_to_what_is_not_there_is_refused(words: Tuple[str, ...]) -> None:
-    """A lock that locks nothing is a mistake in the deployment."""
+    """A lock without an effort is refused."""
     with pytest.raises(ValueError):
         get_profile("deepseek").locked_to(*words)
 
@@ -944,7 +944,7 @@ MODEL = ModelInfo("m", efforts=("a",))
     (ValueError, {"base_path": "v1"}), (TypeError, {"notes": ("x",)}),
 ])
 def test_profile_that_cannot_be_is_refused(error: Any, values: Dict[str, Any]) -> None:
-    """When it is made, so nobody downstream checks again."""
+    """A profile refuses wrong values when it is made."""
     with pytest.raises(error):
         replace(PLAIN, **values)
 
@@ -956,20 +956,20 @@ def test_profile_that_cannot_be_is_refused(error: Any, values: Dict[str, Any]) -
     (ValueError, {"efforts": (), "default_effort": "b"}),
 ])
 def test_model_that_cannot_be_is_refused(error: Any, values: Dict[str, Any]) -> None:
-    """Bad metadata is a clear error."""
+    """Wrong facts are a clear error when they are made."""
     with pytest.raises(error):
         ModelInfo(**{"name": "m", **values})
 
 
 @pytest.mark.parametrize("lines", [("", "b", "c"), ("a\nb", "b", "c"), ("a", " b", "c")])
 def test_note_is_one_line_each(lines: Tuple[str, str, str]) -> None:
-    """They become rows of a table."""
+    """A note is one line, because it becomes a row of a table."""
     with pytest.raises(ValueError):
         OptionNote(*lines)
 
 
 def test_profile_does_not_share_what_it_was_made_of() -> None:
-    """Changing the dicts and lists afterwards changes nothing."""
+    """Later changes of the caller's dicts and lists do not change the profile."""
     efforts: Dict[str, Any] = {"a": {"x": {"y": 1}}}
     headers, models = {"a": "b"}, [MODEL]
     profile = replace(
@@ -1002,7 +1002,7 @@ def test_get_profile_finds_names_and_passes_profiles() -> None:
     ("zzzzzz", "there are house, openai, deepseek"),
 ])
 def test_get_profile_tells_near_names(name: str, hint: str) -> None:
-    """A slip is named; what is near nothing gets the whole list."""
+    """The error has similar names, or all names if none is similar."""
     with pytest.raises(ValueError) as caught:
         get_profile(name, {"house": PLAIN})
     assert hint in str(caught.value)
