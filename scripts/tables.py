@@ -2,12 +2,12 @@
 """Write the reference tables of the rooms' README pages from the code.
 
     python3 scripts/tables.py             rewrites each table in its page
-    python3 scripts/tables.py --check     exits 1 where a page differs, writes nothing
-    python3 scripts/tables.py --print     shows all tables, reads and writes no page
+    python3 scripts/tables.py --check     exits 1 if a page differs, writes nothing
+    python3 scripts/tables.py --print     prints all tables, reads and writes no page
 
-A table stands between two marker comments, <!-- NAME:begin --> and <!-- NAME:end -->. What is
-outside of them is left alone. Nothing has to be installed. What a table says about a code, a
-setting of one's own or a kind of value stands in this script; a new one without words is an error.
+A table stands between two marker comments, <!-- NAME:begin --> and <!-- NAME:end -->. The text
+outside of them stays unchanged. Nothing has to be installed. This script has the words for error
+codes, for settings without a docstring, and for kinds of values; a missing word is an error.
 """
 
 from __future__ import annotations
@@ -45,23 +45,23 @@ from streamcore.wire.dialects import dialect_names, find_dialect  # noqa: E402
 WHEN: Dict[str, str] = {
     "MISSING_CREDENTIAL": "The provider needs a key, and none was given.",
     "INVALID_CREDENTIAL": "The key has characters that no header can carry.",
-    "INVALID_REQUEST": "Refused before any I/O, or with HTTP 400, 413 or 422.",
-    "UNSUPPORTED_CONTENT": "The provider cannot take a part of the request. Raised before I/O.",
-    "UNSUPPORTED_REASONING_EFFORT": "The provider has no such effort. Raised before I/O.",
+    "INVALID_REQUEST": "The request was refused before any I/O, or with HTTP 400, 413 or 422.",
+    "UNSUPPORTED_CONTENT": "The provider cannot take a part of the request. Raised before any I/O.",
+    "UNSUPPORTED_REASONING_EFFORT": "The provider has no such effort. Raised before any I/O.",
     "AUTH": "The provider refuses the key.",
     "QUOTA": "The money or the quota is used up.",
     "RATE_LIMIT": "Too many requests or tokens in a period of time.",
     "CONTEXT_WINDOW_EXCEEDED": "The request does not fit the model's context window.",
     "SERVER": "HTTP 5xx, or an error inside the stream.",
-    "TRANSPORT": "DNS, refused, TLS, proxy, reset, broken framing; `phase` says where. "
-                 "A bad certificate, a proxy that refuses, or a closed client is not worth another "
-                 "try.",
+    "TRANSPORT": "DNS, refused, TLS, proxy, reset, broken framing; `phase` says where. After a bad "
+                 "certificate, a proxy that refuses, or a closed client, there is no other try.",
     "TIMEOUT": "A clock fired, or HTTP 408. `clock` names the clock, and the message names the "
-               "setting to raise. After the total clock there is no further try.",
+               "setting to raise. After the total clock there is no other try.",
     "STREAM_CLOSED": "The body ended without a proven end.",
-    "MALFORMED_RESPONSE": "Not a stream, bad UTF-8 or JSON, wrong shapes, or above a size limit.",
+    "MALFORMED_RESPONSE": "The body is no stream, or has bad UTF-8, bad JSON, wrong shapes, or too "
+                          "many bytes.",
     "MALFORMED_TOOL_CALL": "A tool call that cannot be trusted.",
-    "EMPTY_RESPONSE": "The answer ended well, but nothing is in it.",
+    "EMPTY_RESPONSE": "The answer has a proven end and no content.",
     "ABORTED": "You cancelled the call, or closed its stream.",
     "CONTENT_FILTER": "The provider refuses the content, or its filter ended the answer.",
     "INSUFFICIENT_SYSTEM_RESOURCE": "A finish word of DeepSeek: it had no capacity.",
@@ -105,14 +105,14 @@ def table(head: str, rows: List[Tuple[str, ...]]) -> str:
 
 
 def cell(text: str) -> str:
-    """Return a text that breaks no row; what stands in backquotes stays as it is."""
+    """Return a text that is safe in a cell; text in backquotes stays unchanged."""
     parts = " ".join(text.split()).replace("``", "`").replace("|", "\\|").split("`")
     parts[::2] = [part.replace("<", "&lt;") for part in parts[::2]]
     return "`".join(parts)
 
 
 def described(owner: Any) -> Dict[str, str]:
-    """Return what a docstring says of each field, as ``name: text`` or ``name  text``."""
+    """Return a docstring's text on each field, written ``name: text`` or ``name  text``."""
     names = "|".join(item.name for item in fields(owner))
     found: Dict[str, str] = {}
     name, depth = "", 0
@@ -191,7 +191,7 @@ def providers() -> str:
 
 
 def notes() -> str:
-    """What each provider does otherwise: the option that fits to it, its reason and source."""
+    """The notes of each provider: the option, what it does, its reason and source."""
     return table("provider | option | what it does | why | source", [
         (f"`{one.name}`", _set(one, note), cell(note.text), cell(note.reason), cell(note.source))
         for one in list_profiles() for note in one.notes
@@ -286,7 +286,7 @@ def setting_table() -> str:
 
 
 def loopback_script() -> str:
-    """The format of a loopback script, as the room's docstring tells it."""
+    """The format of a loopback script, from the docstring of the room."""
     return f"```text\n{(loopback.__doc__ or '').strip()}\n```"
 
 
@@ -307,10 +307,10 @@ TABLES: Dict[str, Dict[str, Callable[[], str]]] = {
 
 
 def replaced(page: str, name: str, text: str) -> str:
-    """Return the page with one table in its place.
+    """Return the page with a new table between its markers.
 
     Raises:
-        ValueError: where the page has no such markers.
+        ValueError: when the page does not have the markers.
     """
     begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
     before, found, rest = page.partition(begin)
@@ -342,7 +342,7 @@ def main(args: List[str], root: Path = ROOT) -> int:
 
 
 def _update(path: Path, tables: Mapping[str, Callable[[], str]], write: bool) -> bool:
-    """Bring a page up to date, or say whether it is not."""
+    """Update a page, or, without ``write``, return whether it differs."""
     page = wanted = path.read_text(encoding="utf-8")
     for name, make in tables.items():
         wanted = replaced(wanted, name, make())
