@@ -11,14 +11,20 @@ from __future__ import annotations
 import json
 from typing import Any, Dict, Iterable, List, Optional, Union
 
+from streamcore.values.calls import LlmRequest
 from streamcore.values.chunks import StreamChunk
 from streamcore.values.errors import LlmError
+from streamcore.values.frozen import freeze
 from streamcore.values.grammar import ChunkGrammar
 from streamcore.values.limits import Limits, resolve_limits
+from streamcore.values.messages import (
+    Block, Message, OpaqueBlock, ReasoningBlock, TextBlock, ToolCall, ToolResult,
+)
 from streamcore.wire.assembler import MessageAssembler
 from streamcore.wire.dialects import find_dialect
 from streamcore.wire.dialects.anthropic_messages import AnthropicMessagesOptions
 from streamcore.wire.dialects.anthropic_messages.decoder import AnthropicMessagesDecoder
+from streamcore.wire.dialects.anthropic_messages.request import write_body
 from streamcore.wire.pipeline import iter_chunks
 
 from support import CAPTURES, Outcome, Told, merge, read_events
@@ -179,3 +185,61 @@ def _add_up(
             block["citations"] = [*(block.get("citations") or []), value]
         elif name != "type" and value:
             block[name] = (block.get(name) or "") + value
+
+
+def read_body(body: Dict[str, Any]) -> List[Message]:
+    """Return the messages of a recorded request, as a reader of one's own would."""
+    return [Message(m["role"], tuple(_read_content(m["content"]))) for m in body["messages"]]
+
+
+def _read_content(content: Any) -> List[Block]:
+    parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    return [_read_part(dict(part)) for part in parts]
+
+
+def _read_part(part: Dict[str, Any]) -> Block:
+    kind = part["type"]
+    rest = {k: v for k, v in part.items() if k != "type"}
+    if kind == "text":
+        return TextBlock(rest.pop("text"), freeze(rest) or None)
+    if kind == "thinking":
+        return ReasoningBlock(rest.pop("thinking"), "thinking", freeze(rest) or None)
+    if kind == "tool_use":
+        arguments = json.dumps(rest.pop("input"))
+        return ToolCall(rest.pop("id"), rest.pop("name"), arguments, freeze(rest) or None)
+    if kind == "tool_result":
+        call_id, said = rest.pop("tool_use_id"), freeze(rest.pop("content", ""))
+        return ToolResult(call_id, said, bool(rest.pop("is_error", False)), freeze(rest) or None)
+    return OpaqueBlock(part)
+
+
+def plain_messages(messages: List[Dict[str, Any]]) -> List[Dict[str, Any]]:
+    """Return wire messages in one form: text as blocks, no false errors, neighbours joined."""
+    plain: List[Dict[str, Any]] = []
+    for message in messages:
+        content = message["content"]
+        parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        shown = [
+            {k: v for k, v in part.items() if v is not None and (k, v) != ("is_error", False)}
+            for part in parts
+        ]
+        shown = [p for p in shown if p["type"] != "text" or p["text"].strip() or len(p) > 2]
+        if plain and plain[-1]["role"] == message["role"]:
+            plain[-1]["content"] += shown
+        else:
+            plain.append({"role": message["role"], "content": shown})
+    return plain
+
+
+def write(
+    messages: Any, model: str = "claude-opus-4-6", options: Any = None, **asked: Any
+) -> Dict[str, Any]:
+    """Return the body of a request, whose bytes are checked to be JSON."""
+    counters = asked.pop("diagnostics", {})
+    effort = asked.get("reasoning_effort")
+    fields = {} if effort is None else DIALECT.effort_fields(effort)
+    request = LlmRequest.make(model, messages, provider="anthropic", **asked)
+    chosen = (options or AnthropicMessagesOptions()).resolved()
+    data = write_body(request, chosen, fields, counters)
+    body: Dict[str, Any] = json.loads(data)
+    return body

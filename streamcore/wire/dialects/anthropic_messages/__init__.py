@@ -14,7 +14,7 @@ from ....values.frozen import FrozenDict
 from ....values.limits import ResolvedLimits
 from ..dialect import Decoder, Dialect, JsonLoads
 from .efforts import effort_fields
-from .options import RESERVED_FIELDS, AnthropicMessagesOptions
+from .options import NAME, RESERVED_FIELDS, AnthropicMessagesOptions
 
 __all__ = ["DIALECT", "AnthropicMessagesOptions"]
 
@@ -36,10 +36,15 @@ def _make_decoder(
     return AnthropicMessagesDecoder(options, limits, diagnostics, json_loads, after_tools)
 
 
-def _write_body(request: LlmRequest, options: Any, effort_fields: Mapping[str, Any]) -> bytes:
+def _write_body(
+    request: LlmRequest,
+    options: Any,
+    effort_fields: Mapping[str, Any],
+    diagnostics: Optional[Dict[str, int]] = None,
+) -> bytes:
     from .request import write_body
 
-    return write_body(request, options, effort_fields)
+    return write_body(request, options, effort_fields, diagnostics)
 
 
 def _recognises(payload: Mapping[str, Any]) -> bool:
@@ -48,7 +53,7 @@ def _recognises(payload: Mapping[str, Any]) -> bool:
 
 
 DIALECT = Dialect(
-    name="anthropic-messages",
+    name=NAME,
     options=AnthropicMessagesOptions,
     end_marker="message_stop",
     path="/v1/messages",

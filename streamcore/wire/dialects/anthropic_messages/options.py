@@ -7,12 +7,16 @@ they set one.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import Any, ClassVar, Mapping
+from typing import Any, ClassVar, Mapping, Optional
 
 from ....values.frozen import FrozenDict
 from ....values.numbers import check_whole
 from ..options import NOT_GIVEN, DialectOptions
+
+NAME = "anthropic-messages"
+"""The dialect's name."""
 
 RESERVED_FIELDS = ("model", "messages", "stream")
 """The body fields that neither ``extra_body`` nor an effort may set."""
@@ -20,7 +24,17 @@ RESERVED_FIELDS = ("model", "messages", "stream")
 DEFAULT_MAX_TOKENS = 8_192
 """The output cap that is sent where nobody gives one: the dialect requires a cap."""
 
-UNSIGNED_THINKING = ("leave-out", "send", "require")
+BUDGET_MODELS = (
+    r"(?:.*[/.])?claude-(?:3[.-]7-sonnet|(?:sonnet|opus)-4(?:[.-][015])?|haiku-4[.-]5)"
+    r"(?:-(?:\d{6,}|latest))?(?:-v\d)?(?:[@:].*)?"
+)
+"""Anthropic's models that think by a budget, however a gateway prefixes their names; newer
+ones refuse a budget, and older ones do not think."""
+
+NO_MODELS = "(?!)"
+"""A pattern that fits no name."""
+
+UNSIGNED_THINKING = ("leave-out", "send")
 STRUCTURED_OUTPUT = ("output-config", "tool", "none")
 
 
@@ -32,9 +46,11 @@ class AnthropicMessagesOptions(DialectOptions):
         default_max_tokens: the ``max_tokens`` sent where the caller, the model and the
             profile give none, 1 or more tokens.
         unsigned_thinking: what becomes of thinking that has no signature. ``leave-out``:
-            it is not sent back, for the API refuses it. ``send``: it goes back. ``require``:
-            an answer with tool calls goes back with a thinking block even where the model
-            sent none.
+            it is not sent back, for Anthropic's API refuses it. ``send``: it goes back.
+        reasoning_filler: sent as the thinking of answers with tool calls that have none, where
+            the server refuses them without one; None sends none.
+        budget_models: the pattern of the names of the models that think by a budget of tokens;
+            others decide themselves. ``NO_MODELS`` fits none.
         structured_output: how a JSON schema is asked for. ``output-config``: as
             ``output_config.format``. ``tool``: as a tool that the model must call.
             ``none``: a request with one is refused.
@@ -47,12 +63,16 @@ class AnthropicMessagesOptions(DialectOptions):
 
     default_max_tokens: int = NOT_GIVEN
     unsigned_thinking: str = NOT_GIVEN
+    reasoning_filler: Optional[str] = NOT_GIVEN
+    budget_models: str = NOT_GIVEN
     structured_output: str = NOT_GIVEN
 
     DEFAULTS: ClassVar[Mapping[str, Any]] = FrozenDict(
         DialectOptions.DEFAULTS,
         default_max_tokens=DEFAULT_MAX_TOKENS,
         unsigned_thinking="leave-out",
+        reasoning_filler=None,
+        budget_models=BUDGET_MODELS,
         structured_output="output-config",
     )
     WORDS: ClassVar[Mapping[str, Any]] = FrozenDict(
@@ -63,6 +83,9 @@ class AnthropicMessagesOptions(DialectOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        cap = self.given().get("default_max_tokens")
-        if cap is not None:
-            check_whole("default_max_tokens", cap)
+        given = self.given()
+        check_whole("default_max_tokens", given.get("default_max_tokens", 1))
+        try:
+            re.compile(given.get("budget_models", ""))
+        except re.error as bad:
+            raise ValueError(f"budget_models is no pattern: {bad}") from None

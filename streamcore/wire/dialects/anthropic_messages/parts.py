@@ -60,7 +60,7 @@ class TextPart(GrowingText):
             if text is None:
                 return []
             raise malformed(f"the {self.key} of a block is a {type(text).__name__}")
-        return self._show(self.add(text)) if text else []  # type: ignore[arg-type]
+        return self._show(self.add(text)) if text else []
 
     def also(self, kind: Any, delta: Dict[str, Any]) -> Optional[Chunks]:
         """Take a delta of another type; None where the block has no place for it."""
