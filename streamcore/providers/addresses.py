@@ -18,6 +18,7 @@ from ..values.errors import LlmError
 _ODD = re.compile(r"[^!-~]|[\"<>\\^`{|}]")  # outside printable ASCII, or never in a URL (RFC 3986)
 _HOST = re.compile(r"(?!.{254})(?:[A-Za-z0-9_-]{1,63}\.)*[A-Za-z0-9_-]{1,63}\.?")
 _IPV6 = re.compile(r"[0-9A-Fa-f:.]+(?:%25[A-Za-z0-9._~-]+)?")
+_VERSION = re.compile("/v[0-9]+(?=/)")
 _TAIL = re.compile("[?#]")  # where a query or a fragment begins, and a key may follow
 _SHOWN = 200  # characters of a base URL in a message
 
@@ -28,7 +29,7 @@ def join_address(base_url: str, path: str, base_path: str = "") -> str:
     Args:
         base_url: as a person writes it; blanks around it do not count.
         path: the endpoint's path below the base URL, ``/chat/completions``; not
-            added again where the base URL ends with it.
+            added again where the base URL ends with it, or with the version it begins with.
         base_path: stands in where the base URL names only a host, ``/v1``.
     Raises:
         LlmError: ``INVALID_REQUEST``, saying what is wrong with the base URL.
@@ -52,6 +53,9 @@ def join_address(base_url: str, path: str, base_path: str = "") -> str:
     if parts.fragment:
         raise _refuse(base, "what follows # is never sent")
     whole = parts.path.rstrip("/") or base_path
+    version = _VERSION.match(path)
+    if version and not whole.endswith(path) and whole.endswith(version.group()):
+        whole = whole[: -len(version.group())]  # /v1 and /v1/messages
     if not whole.endswith(path):
         whole += path
     return urlunsplit((parts.scheme, parts.netloc, whole, parts.query, ""))

@@ -33,17 +33,16 @@ def fit_to_budget(
         LlmError: ``INVALID_REQUEST`` where ``max_tokens`` leaves no room to think.
     """
     thinking = fields.get("thinking")
-    if not isinstance(thinking, dict) or thinking.get("type") != "adaptive":
+    kind = thinking.get("type") if isinstance(thinking, dict) else None
+    rest = {name: value for name, value in fields.items() if name != "thinking"}
+    if kind == "adaptive" and re.fullmatch(options.budget_models, config.model):
+        output = dict(rest.pop("output_config", {}))
+        budget = BUDGETS.get(output.pop("effort", ""), BUDGETS["max"])
+        rest.update({"output_config": output} if output else {})
+    elif kind == "enabled":
+        budget = fields["thinking"]["budget_tokens"]
+    else:
         return fields
-    pattern = options.budget_models
-    if not re.fullmatch(pattern, config.model):
-        return fields
-    output = dict(fields.get("output_config", {}))
-    effort = output.pop("effort", "medium")
-    budget = BUDGETS.get(effort, BUDGETS["max"])
-    rest = {k: v for k, v in fields.items() if k not in ("thinking", "output_config")}
-    if output:
-        rest["output_config"] = output
     if config.max_tokens is None:
         rest["max_tokens"] = options.default_max_tokens + budget
     else:
