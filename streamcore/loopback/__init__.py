@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A scripted chat-completions server on 127.0.0.1, for tests and demos without a network.
+"""A scripted provider on 127.0.0.1, for tests and demos without a network.
 
 In: a script of answers, as JSON-able values. Out: a server with real sockets that plays them,
 every fault on the way included, and records what it received and when its peer left.
@@ -34,8 +34,11 @@ The body: at most one of
   Statuses 204 and 304 have no body.
 
 How events are written
-  ``newline``: ``"\\n"`` (default), ``"\\r\\n"`` or ``"\\r"``; ``envelope``: keys merged over
-  ``id``, ``object``, ``created``, ``model`` of every chunk; ``bom``: true for a leading BOM.
+  ``dialect``: ``"chat-completions"`` (default), or ``"anthropic-messages"``, in which blocks
+  open and stop by themselves and ``message_start`` comes first; ``newline``: ``"\\n"``
+  (default), ``"\\r\\n"`` or ``"\\r"``; ``envelope``: keys merged over
+  ``id``, ``object``, ``created``, ``model`` of every chunk (over the message of Anthropic's
+  ``message_start``); ``bom``: true for a leading BOM.
 
 How the body travels
   ``framing``: ``"chunked"`` (default; one HTTP chunk for each write), ``"close"``,
@@ -66,7 +69,10 @@ Events
   ``finish``: a finish word · ``usage``: a chunk with no choices · ``payload``: a whole payload ·
   ``error``: ``{"error": …}`` · ``done``: true · ``comment``: text · ``event``: ``{"event", "id",
   "retry", "data"}`` (data: a string, or a value for JSON) · ``raw``: text as it is ·
-  ``raw_base64``: bytes · ``json``: a value as JSON, in no event.
+  ``raw_base64``: bytes · ``json``: a value as JSON, in no event · ``ping``: true. In Anthropic
+  Messages ``reasoning`` is thinking, ``finish`` a stop reason, ``usage`` stands in the event of
+  the ``finish`` after it, ``done`` is ``message_stop``, ``delta`` one of the last block, and
+  there are ``signature``: text, and ``block``: a whole content block.
 
 Time
   ``sleep``: seconds · ``stall``: true, silence until the peer leaves · ``drip``: ``{"text": …}``
@@ -82,7 +88,8 @@ Endings
 All in one
   ``answer``: ``{"text", "reasoning", "tool_calls": [{"id", "name", "arguments"}], "finish",
   "usage", "done", "words", "every"}``: word by word (``"words": false``: whole), calls
-  interleaved, then finish, usage and ``[DONE]``.
+  interleaved (in Anthropic Messages one after the other), then finish, usage and the end marker.
+  ``"signature"`` in Anthropic Messages.
 
 ``{last_user}`` in any string of a body is replaced by the text of the request's last user
 message. A ``text`` of lone surrogate halves is written as JSON escapes.
