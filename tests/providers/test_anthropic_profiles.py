@@ -98,7 +98,8 @@ def body_of(profile: ProviderProfile, messages: Any = "Hi", **asked: Any) -> Dic
     model.check_effort(effort)
     request = LlmRequest.make(model.name, messages, provider=profile.name, **asked)
     options: Any = profile.dialect_options(model)
-    body: Dict[str, Any] = json.loads(write_body(request, options, profile.effort_fields(effort)))
+    data = write_body(request, options, profile.effort_fields(effort), {})
+    body: Dict[str, Any] = json.loads(data)
     return body
 
 

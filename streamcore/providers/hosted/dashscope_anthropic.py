@@ -24,11 +24,13 @@ PROFILE = ProviderProfile(
             "thinking goes back, signed or not",
             "some answers come without a signature",
             "QuantumNous/new-api#4763",
+            ("unsigned_thinking",),
         ),
         OptionNote(
             "a JSON schema is refused before it is sent",
             "the page of the endpoint does not name `output_config`",
             "alibabacloud.com/help/en/model-studio/anthropic-api-messages",
+            ("structured_output",),
         ),
         OptionNote(
             "thinking is on or off, with a budget where it is on",

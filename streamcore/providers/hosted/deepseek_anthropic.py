@@ -26,16 +26,19 @@ PROFILE = ProviderProfile(
             "thinking goes back, signed or not, and an empty one where a call came without",
             "the endpoint answers 400 where thinking is missing on turns with tools",
             "NousResearch/hermes-agent#22313, QwenLM/qwen-code PR 3788",
+            ("unsigned_thinking", "reasoning_filler",),
         ),
         OptionNote(
             "image parts are refused before they are sent",
             "the endpoint does not support images and documents",
             "api-docs.deepseek.com/guides/anthropic_api",
+            ("images",),
         ),
         OptionNote(
             "a JSON schema is asked for as a tool that must be called",
             "of `output_config` only `effort` is supported",
             "api-docs.deepseek.com/guides/anthropic_api",
+            ("structured_output",),
         ),
         OptionNote(
             "efforts are off, high and max",

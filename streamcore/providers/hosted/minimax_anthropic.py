@@ -23,11 +23,13 @@ PROFILE = ProviderProfile(
             "thinking goes back, signed or not",
             "the whole content must be sent back in turns with tools",
             "platform.minimax.io/docs/api-reference/text-anthropic-api",
+            ("unsigned_thinking",),
         ),
         OptionNote(
             "a JSON schema is refused before it is sent",
             "the page of the endpoint does not name `output_config`",
             "platform.minimax.io/docs/api-reference/text-anthropic-api",
+            ("structured_output",),
         ),
         OptionNote(
             "thinking is adaptive or off",

@@ -32,11 +32,13 @@ PROFILE = ProviderProfile(
             "thinking goes back, signed or not, and an empty one where a call came without",
             "the endpoint answers 400 where thinking is missing on turns with tools",
             "farion1231/cc-switch PR 3377",
+            ("unsigned_thinking", "reasoning_filler",),
         ),
         OptionNote(
             "a JSON schema is refused before it is sent",
             "no page of the endpoint names `output_config`",
             "platform.moonshot.ai/docs/guide/agent-support",
+            ("structured_output",),
         ),
         OptionNote(
             "thinking is on or off, with a budget where it is on",

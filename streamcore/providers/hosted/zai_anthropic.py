@@ -30,11 +30,13 @@ PROFILE = ProviderProfile(
             "thinking goes back, signed or not",
             "the models are made to see what they thought between calls",
             "docs.z.ai/guides/capabilities/thinking-mode",
+            ("unsigned_thinking",),
         ),
         OptionNote(
             "a JSON schema is refused before it is sent",
             "no page of the endpoint names `output_config`",
             "docs.z.ai/devpack/tool/claude",
+            ("structured_output",),
         ),
         OptionNote(
             "thinking is on or off, with a budget where it is on",

@@ -24,11 +24,13 @@ PROFILE = ProviderProfile(
             "thinking goes back without a signature",
             "the server sends an empty one",
             "recorded: llama-server__llama-server__think2-ant-rthink2.sse",
+            ("unsigned_thinking",),
         ),
         OptionNote(
             "a JSON schema is refused before it is sent",
             "the endpoint has no output format",
             "ggml-org/llama.cpp tools/server/README.md",
+            ("structured_output",),
         ),
         OptionNote(
             "thinking is on or off, with a budget where it is on",

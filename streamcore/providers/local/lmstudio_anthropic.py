@@ -23,11 +23,13 @@ PROFILE = ProviderProfile(
             "thinking goes back without a signature",
             "the server signs nothing",
             "lmstudio.ai/docs/developer/anthropic-compat",
+            ("unsigned_thinking",),
         ),
         OptionNote(
             "a JSON schema is refused before it is sent",
             "the endpoint has no output format",
             "lmstudio.ai/docs/developer/anthropic-compat",
+            ("structured_output",),
         ),
         OptionNote(
             "no reasoning effort is taken",

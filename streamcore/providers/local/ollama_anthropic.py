@@ -31,11 +31,13 @@ PROFILE = ProviderProfile(
             "thinking goes back without a signature",
             "the server signs nothing",
             "ollama/ollama anthropic/anthropic.go",
+            ("unsigned_thinking",),
         ),
         OptionNote(
             "a JSON schema is refused before it is sent",
             "the endpoint has no output format",
             "docs.ollama.com/api/anthropic-compatibility",
+            ("structured_output",),
         ),
         OptionNote(
             "thinking is on or off, with a budget where it is on",

@@ -30,11 +30,13 @@ PROFILE = ProviderProfile(
             "thinking goes back without a signature",
             "the server signs nothing",
             "vllm-project/vllm vllm/entrypoints/anthropic/serving.py",
+            ("unsigned_thinking",),
         ),
         OptionNote(
             "a JSON schema is refused before it is sent",
             "the endpoint has no output format",
             "vllm-project/vllm vllm/entrypoints/anthropic/protocol.py",
+            ("structured_output",),
         ),
         OptionNote(
             "no reasoning effort is taken",

@@ -341,7 +341,7 @@ def test_repeated_call_id_is_made_unique() -> None:
     """Two calls with one id would be answered once."""
     outcome = run(answer(call(0, "t", "f"), call(1, "t", "f"), reason="tool_use"))
     assert [c.id for c in outcome.message.tool_calls] == ["t", "t_2"]
-    assert outcome.diagnostics["tool_call_id_again"] == 1
+    assert outcome.diagnostics["tool_call_id_repeated"] == 1
 
 
 def test_missing_call_id_is_made() -> None:

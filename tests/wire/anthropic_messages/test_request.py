@@ -14,7 +14,6 @@ from streamcore.values.messages import (
     ToolResult,
 )
 from streamcore.wire.dialects.anthropic_messages import AnthropicMessagesOptions
-from streamcore.wire.dialects.anthropic_messages.options import NO_MODELS
 
 from anthropic_support import write
 from strict_anthropic import faults
@@ -317,7 +316,7 @@ def test_budget_leaves_room_under_the_callers_cap() -> None:
 
 def test_models_that_take_a_budget_are_an_option() -> None:
     """A server whose models refuse budgets gets none."""
-    options = AnthropicMessagesOptions(budget_models=NO_MODELS)
+    options = AnthropicMessagesOptions(budget_models="")
     body = write("Hi", model="claude-sonnet-4-5", reasoning_effort="low", options=options)
     assert body["thinking"]["type"] == "adaptive"
     with pytest.raises(ValueError):

@@ -7,14 +7,16 @@ this file.
 
 from __future__ import annotations
 
-from typing import Any, Dict, Mapping, Optional
+from typing import TYPE_CHECKING, Any, Dict, Mapping, Optional
 
-from ....values.calls import LlmRequest
 from ....values.frozen import FrozenDict
 from ....values.limits import ResolvedLimits
 from ..dialect import Decoder, Dialect, JsonLoads
 from .efforts import effort_fields
 from .options import NAME, RESERVED_FIELDS, AnthropicMessagesOptions
+
+if TYPE_CHECKING:  # who reads a recorded body has no request
+    from ....values.calls import LlmRequest
 
 __all__ = ["DIALECT", "AnthropicMessagesOptions"]
 
@@ -40,7 +42,7 @@ def _write_body(
     request: LlmRequest,
     options: Any,
     effort_fields: Mapping[str, Any],
-    diagnostics: Optional[Dict[str, int]] = None,
+    diagnostics: Dict[str, int],
 ) -> bytes:
     from .request import write_body
 

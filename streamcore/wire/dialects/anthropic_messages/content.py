@@ -165,7 +165,7 @@ class Content:
                 setattr(call, name, mend_text(text))
         taken = {one.id for one in calls}
         if call.id in taken and call.id:
-            self._count("tool_call_id_again")
+            self._count("tool_call_id_repeated")
             call.id = unique_id(call.id, taken)
         known = ("type", "id", "name", "input")
         call.extras = {k: v for k, v in block.items() if k not in known and says(v)}

@@ -7,9 +7,8 @@ they set one.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from typing import Any, ClassVar, Mapping, Optional
+from typing import Any, ClassVar, Mapping
 
 from ....values.frozen import FrozenDict
 from ....values.numbers import check_whole
@@ -31,9 +30,6 @@ BUDGET_MODELS = (
 """Anthropic's models that think by a budget, however a gateway prefixes their names; newer
 ones refuse a budget, and older ones do not think."""
 
-NO_MODELS = "(?!)"
-"""A pattern that fits no name."""
-
 UNSIGNED_THINKING = ("leave-out", "send")
 STRUCTURED_OUTPUT = ("output-config", "tool", "none")
 
@@ -47,10 +43,8 @@ class AnthropicMessagesOptions(DialectOptions):
             profile give none, 1 or more tokens.
         unsigned_thinking: what becomes of thinking that has no signature. ``leave-out``:
             it is not sent back, for Anthropic's API refuses it. ``send``: it goes back.
-        reasoning_filler: sent as the thinking of answers with tool calls that have none, where
-            the server refuses them without one; None sends none.
         budget_models: the pattern of the names of the models that think by a budget of tokens;
-            others decide themselves. ``NO_MODELS`` fits none.
+            others decide themselves. The empty pattern is no model.
         structured_output: how a JSON schema is asked for. ``output-config``: as
             ``output_config.format``. ``tool``: as a tool that the model must call.
             ``none``: a request with one is refused.
@@ -63,7 +57,6 @@ class AnthropicMessagesOptions(DialectOptions):
 
     default_max_tokens: int = NOT_GIVEN
     unsigned_thinking: str = NOT_GIVEN
-    reasoning_filler: Optional[str] = NOT_GIVEN
     budget_models: str = NOT_GIVEN
     structured_output: str = NOT_GIVEN
 
@@ -71,9 +64,14 @@ class AnthropicMessagesOptions(DialectOptions):
         DialectOptions.DEFAULTS,
         default_max_tokens=DEFAULT_MAX_TOKENS,
         unsigned_thinking="leave-out",
-        reasoning_filler=None,
         budget_models=BUDGET_MODELS,
         structured_output="output-config",
+        # docs.claude.com/en/api/messages, and langchain-ai/langchain PR 37756 for the ids.
+        call_ids=r"[a-zA-Z0-9_-]{1,64}",
+        unique_call_ids=True,
+        tool_names=r"[a-zA-Z0-9_-]{1,128}",
+        blank_text=False,
+        reasoning_passback="always",
     )
     WORDS: ClassVar[Mapping[str, Any]] = FrozenDict(
         DialectOptions.WORDS,
@@ -81,11 +79,10 @@ class AnthropicMessagesOptions(DialectOptions):
         structured_output=STRUCTURED_OUTPUT,
     )
 
+    PATTERNS: ClassVar[Mapping[str, str]] = FrozenDict(
+        DialectOptions.PATTERNS, budget_models="claude-sonnet-4-5"
+    )
+
     def __post_init__(self) -> None:
         super().__post_init__()
-        given = self.given()
-        check_whole("default_max_tokens", given.get("default_max_tokens", 1))
-        try:
-            re.compile(given.get("budget_models", ""))
-        except re.error as bad:
-            raise ValueError(f"budget_models is no pattern: {bad}") from None
+        check_whole("default_max_tokens", self.given().get("default_max_tokens", 1))

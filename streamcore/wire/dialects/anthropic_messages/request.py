@@ -8,13 +8,14 @@ in this dialect (``INVALID_REQUEST``); what the server cannot carry (``UNSUPPORT
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Optional
+from typing import Any, Dict, List, Mapping
 
 from ....values.calls import CallConfig, LlmRequest
 from ....values.frozen import thaw
 from ....values.given import invalid
+from ...fitting import Receiver, fit_history, fit_tools
 from ...json_body import encode_body
-from .before_fitting import Receiver, check_request, fit_history, fit_tools
+from ...request_checks import check_request
 from .caching import check_marks, mark
 from .options import NAME, RESERVED_FIELDS, AnthropicMessagesOptions
 from .structured import add_output_format
@@ -64,11 +65,10 @@ def write_body(
     request: LlmRequest,
     options: AnthropicMessagesOptions,
     effort_fields: Mapping[str, Any],
-    diagnostics: Optional[Dict[str, int]] = None,
+    diagnostics: Dict[str, int],
 ) -> bytes:
     """Return the bytes of the request body; see ``build_body``."""
-    counters = {} if diagnostics is None else diagnostics
-    return encode_body(build_body(request, options, effort_fields, counters))
+    return encode_body(build_body(request, options, effort_fields, diagnostics))
 
 
 def _cap(config: CallConfig, options: AnthropicMessagesOptions) -> int:

@@ -13,6 +13,7 @@ from typing import Any, Dict, List
 
 from ....values.calls import CallConfig
 from ....values.given import invalid
+from ...fitting.counting import Counts
 from .efforts import BUDGETS, LEAST_BUDGET
 from .options import AnthropicMessagesOptions
 from .wire_messages import only_results
@@ -35,7 +36,7 @@ def fit_to_budget(
     thinking = fields.get("thinking")
     kind = thinking.get("type") if isinstance(thinking, dict) else None
     rest = {name: value for name, value in fields.items() if name != "thinking"}
-    if kind == "adaptive" and re.fullmatch(options.budget_models, config.model):
+    if kind == "adaptive" and _takes_a_budget(config.model, options.budget_models):
         output = dict(rest.pop("output_config", {}))
         budget = BUDGETS.get(output.pop("effort", ""), BUDGETS["max"])
         rest.update({"output_config": output} if output else {})
@@ -53,6 +54,10 @@ def fit_to_budget(
             f" {LEAST_BUDGET} tokens and at most three quarters of max_tokens"
         )
     return {**rest, "thinking": {"type": "enabled", "budget_tokens": budget}}
+
+
+def _takes_a_budget(model: str, pattern: str) -> bool:
+    return bool(pattern) and re.fullmatch(pattern, model) is not None
 
 
 def fit_thinking(
@@ -73,7 +78,7 @@ def fit_thinking(
     kind = thinking.get("type") if isinstance(thinking, dict) else None
     if kind == "enabled" and not _may_think(body["messages"]):
         del body["thinking"]
-        diagnostics["thinking_left_out"] = diagnostics.get("thinking_left_out", 0) + 1
+        Counts(diagnostics).add("thinking_left_out")
         return
     if kind not in ("enabled", "adaptive"):
         return

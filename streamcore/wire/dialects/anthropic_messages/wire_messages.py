@@ -16,14 +16,11 @@ from ....values.frozen import thaw
 from ....values.messages import (
     Block, ImageBlock, Message, OpaqueBlock, ReasoningBlock, TextBlock, ToolCall, ToolResult,
 )
+from ...fitting import NO_ANSWER, NO_MESSAGE
+from ...fitting.counting import Counts
 from .media import write_image, write_part
 from .options import AnthropicMessagesOptions
 from .parts import SERVER_TOOLS
-
-NO_MESSAGE = "(no message)"
-"""Stands for the user's words where a conversation begins with an answer."""
-NO_ANSWER = "(no answer)"
-"""Stands for an answer of which nothing can be sent."""
 
 WireMessage = Dict[str, Any]
 _SYSTEM = ("system", "developer")
@@ -39,6 +36,7 @@ def write_messages(
     Raises:
         LlmError: ``UNSUPPORTED_CONTENT`` for content that has no form here.
     """
+    counts = Counts(diagnostics)
     system: List[Dict[str, Any]] = []
     wire: List[WireMessage] = []
     for message in messages:
@@ -46,13 +44,13 @@ def write_messages(
             system += [_write(block, options) for block in message.content]
             continue
         role = "assistant" if message.role == "assistant" else "user"
-        content = [_write(b, options) for b in message.content if _goes(b, options, diagnostics)]
+        content = [_write(b, options) for b in message.content if _goes(b, options, counts)]
         if wire and wire[-1]["role"] == role:
             wire[-1]["content"] += content
         else:
             wire.append({"role": role, "content": content})
     if wire:
-        _check_server_tools(wire, diagnostics)
+        _check_server_tools(wire, counts)
     if not wire or wire[0]["role"] == "assistant":
         wire.insert(0, {"role": "user", "content": [{"type": "text", "text": NO_MESSAGE}]})
     for one in wire:
@@ -63,14 +61,14 @@ def write_messages(
 
 
 def _goes(
-    block: Block, options: AnthropicMessagesOptions, diagnostics: Dict[str, int]
+    block: Block, options: AnthropicMessagesOptions, counts: Counts
 ) -> bool:
     """Say whether a block is sent: thinking without a signature only where it is taken."""
     if not isinstance(block, ReasoningBlock) or options.unsigned_thinking == "send":
         return True
     if block.extras and block.extras.get("signature"):
         return True
-    _count(diagnostics, "reasoning_left_out")
+    counts.add("reasoning_left_out")
     return False
 
 
@@ -116,7 +114,7 @@ def _clean(extras: Optional[Mapping[str, Any]]) -> Dict[str, Any]:
     return {k: thaw(v) for k, v in (extras or {}).items() if v is not None and k not in written}
 
 
-def _check_server_tools(wire: List[WireMessage], diagnostics: Dict[str, int]) -> None:
+def _check_server_tools(wire: List[WireMessage], counts: Counts) -> None:
     """Leave out calls of the provider's own tools that have no result.
 
     The last answer may have one: it was paused, or waits for the results of other tools
@@ -131,14 +129,10 @@ def _check_server_tools(wire: List[WireMessage], diagnostics: Dict[str, int]) ->
             if block["type"] not in SERVER_TOOLS or block.get("id") in answered
         ]
         if len(kept) < len(message["content"]) and message is not waits:
-            _count(diagnostics, "server_tool_without_result")
+            counts.add("server_tool_without_result")
             message["content"] = kept
 
 
 def only_results(message: WireMessage) -> bool:
     """Say whether a message of the user holds tool results and no words."""
     return all(block["type"] == "tool_result" for block in message["content"])
-
-
-def _count(diagnostics: Dict[str, int], name: str) -> None:
-    diagnostics[name] = diagnostics.get(name, 0) + 1
