@@ -25,6 +25,7 @@ from streamcore.wire.dialects import find_dialect
 from streamcore.wire.dialects.anthropic_messages import AnthropicMessagesOptions
 from streamcore.wire.dialects.anthropic_messages.decoder import AnthropicMessagesDecoder
 from streamcore.wire.dialects.anthropic_messages.request import write_body
+from streamcore.wire.dialects.dialect import Asked
 from streamcore.wire.pipeline import iter_chunks
 
 from support import CAPTURES, Outcome, Told, merge, read_events
@@ -118,7 +119,8 @@ def make_decoder(
 ) -> AnthropicMessagesDecoder:
     """Make the decoder of one answer, with counters of its own."""
     chosen = AnthropicMessagesOptions(**options).resolved()
-    return AnthropicMessagesDecoder(chosen, resolve_limits(limits), {}, None, after_tools)
+    asked = Asked(None, after_tools)
+    return AnthropicMessagesDecoder(chosen, resolve_limits(limits), {}, None, asked)
 
 
 def run(

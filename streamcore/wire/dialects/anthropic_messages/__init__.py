@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Dict, Mapping, Optional
 
 from ....values.frozen import FrozenDict
 from ....values.limits import ResolvedLimits
-from ..dialect import Decoder, Dialect, JsonLoads
+from ..dialect import Asked, Decoder, Dialect, JsonLoads
 from .efforts import effort_fields
 from .options import NAME, RESERVED_FIELDS, AnthropicMessagesOptions
 
@@ -31,11 +31,11 @@ def _make_decoder(
     limits: ResolvedLimits,
     diagnostics: Dict[str, int],
     json_loads: Optional[JsonLoads],
-    after_tools: bool = False,
+    asked: Asked = Asked(),
 ) -> Decoder:
     from .decoder import AnthropicMessagesDecoder
 
-    return AnthropicMessagesDecoder(options, limits, diagnostics, json_loads, after_tools)
+    return AnthropicMessagesDecoder(options, limits, diagnostics, json_loads, asked)
 
 
 def _write_body(

@@ -19,8 +19,8 @@ from ....values.limits import ResolvedLimits, resolve_limits
 from ... import failures
 from ...payload import malformed, named_error, provider_error, reader, shown, strictly
 from ...sse import SseEnd, SseEvent
-from ..chat_completions.ending import empty_error
-from ..dialect import JsonLoads
+from ..chat_completions.ending import check_empty
+from ..dialect import Asked, JsonLoads
 from .content import Content
 from .ending import CAUTION, STOP_REASONS, closed_error, no_call_error, stop_error
 from .options import AnthropicMessagesOptions
@@ -44,8 +44,8 @@ class AnthropicMessagesDecoder:
         diagnostics: counters by name of what was skipped, repaired or dropped;
             the caller's dict is written to.
         json_loads: a faster parser of one JSON text; what it refuses is read strictly.
-        after_tools: whether the request ended with tool results. A model may then end its
-            turn with nothing more to say.
+        asked: what is known of the request. After tool results a model may end its turn with
+            nothing more to say.
     ``done`` turns true when the finish chunk was returned.
     """
 
@@ -55,12 +55,12 @@ class AnthropicMessagesDecoder:
         limits: Optional[ResolvedLimits] = None,
         diagnostics: Optional[Dict[str, int]] = None,
         json_loads: Optional[JsonLoads] = None,
-        after_tools: bool = False,
+        asked: Asked = Asked(),
     ) -> None:
         self.done = False
         self.diagnostics = {} if diagnostics is None else diagnostics
         self._options = options or AnthropicMessagesOptions().resolved()
-        self._after_tools = after_tools
+        self._after_tools = asked.after_tools
         self._read = reader(json_loads)
         self._content = Content(limits or resolve_limits(), self._count)
         self._usage = UsageReport()
@@ -258,8 +258,8 @@ class AnthropicMessagesDecoder:
         elif kind == "tool-calls" and not calls:
             raise no_call_error()
         usage = self._usage.read()
-        if kind == "stop" and not ends and not self._may_be_empty():
-            raise empty_error(usage, self._options.context_window)
+        if kind == "stop" and not ends:
+            check_empty(usage, self._options.context_window, self._may_be_empty())
         chunks += ends
         if usage is not None:
             chunks.append(UsageChunk(usage))

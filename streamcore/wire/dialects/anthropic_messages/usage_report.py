@@ -35,17 +35,17 @@ class UsageReport:
         details = told.get("output_tokens_details")
         thinking = details.get("thinking_tokens") if isinstance(details, dict) else None
         usage = TokenUsage(
-            _count(told.get("input_tokens")),
-            _count(told.get("output_tokens")),
-            _count(told.get("cache_read_input_tokens")),
-            _count(told.get("cache_creation_input_tokens")),
-            _count(thinking),
+            _whole(told.get("input_tokens")),
+            _whole(told.get("output_tokens")),
+            _whole(told.get("cache_read_input_tokens")),
+            _whole(told.get("cache_creation_input_tokens")),
+            _whole(thinking),
             mend_surrogates(told),
         )
         return None if usage == TokenUsage() else usage
 
 
-def _count(value: Any) -> Optional[int]:
+def _whole(value: Any) -> Optional[int]:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return value if type(value) is int and value >= 0 else None
