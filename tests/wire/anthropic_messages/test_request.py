@@ -139,6 +139,9 @@ def test_answer_of_which_nothing_can_be_sent_has_a_word_in_its_place() -> None:
     """No message is empty."""
     body = write([user("Hi"), own(ReasoningBlock("hm", "thinking")), user("B")])
     assert body["messages"][1]["content"] == [{"type": "text", "text": "(no answer)"}]
+    redacted = own(OpaqueBlock({"type": "redacted_thinking", "data": "x"}))
+    for thoughts in (redacted, own(SIGNED)):  # no message may end with thinking
+        assert faults(write([user("Hi"), thoughts, user("B")])) == []
     assert faults(body) == []
 
 

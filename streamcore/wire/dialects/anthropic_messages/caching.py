@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any, Dict, Iterator, List, Optional
 
 from ....values.given import invalid
-from .thinking import THOUGHTS
+from .wire_messages import THOUGHTS
 
 MOST_MARKS = 4
 _MARK = "cache_control"

@@ -16,10 +16,9 @@ from ....values.given import invalid
 from ...fitting.counting import Counts
 from .efforts import BUDGETS, LEAST_BUDGET
 from .options import AnthropicMessagesOptions
-from .wire_messages import only_results
+from .wire_messages import THOUGHTS, only_results
 
 _SHARE = 0.75  # of max_tokens that thinking may take, so that room for the answer is left
-THOUGHTS = ("thinking", "redacted_thinking")
 
 
 def fit_to_budget(

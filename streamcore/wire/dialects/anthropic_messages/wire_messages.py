@@ -24,6 +24,8 @@ from .parts import SERVER_TOOLS
 
 WireMessage = Dict[str, Any]
 _SYSTEM = ("system", "developer")
+THOUGHTS = ("thinking", "redacted_thinking")
+"""Blocks that may not end a message: the API refuses that."""
 
 
 def write_messages(
@@ -54,8 +56,8 @@ def write_messages(
     if not wire or wire[0]["role"] == "assistant":
         wire.insert(0, {"role": "user", "content": [{"type": "text", "text": NO_MESSAGE}]})
     for one in wire:
-        if not one["content"]:
-            one["content"] = [{"type": "text", "text": NO_ANSWER}]
+        if not one["content"] or one["content"][-1]["type"] in THOUGHTS:
+            one["content"].append({"type": "text", "text": NO_ANSWER})
     plain = len(system) == 1 and set(system[0]) == {"type", "text"}
     return (system[0]["text"] if plain else system), wire
 
