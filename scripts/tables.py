@@ -229,6 +229,11 @@ def _clocks(profile: ProviderProfile) -> str:
     return f"{first}idle {resolved.idle_timeout:g} s, {total}"
 
 
+def escaped(value: Any) -> str:
+    """Return a value as it stands in a cell: a bar would begin another one."""
+    return str(value).replace("|", "\\|")
+
+
 def options() -> str:
     """The options of each dialect."""
     rows: Dict[str, Tuple[str, ...]] = {}
@@ -237,7 +242,7 @@ def options() -> str:
         said = {key: text for one in reversed(owner.__mro__[:-1])
                 for key, text in described(one).items()}
         for key, default in owner.DEFAULTS.items():
-            rows.setdefault(key, (f"`{key}`", said[key], f"`{default}`"))
+            rows.setdefault(key, (f"`{key}`", said[key], f"`{escaped(default)}`"))
     return table("option | meaning | default", list(rows.values()))
 
 

@@ -35,6 +35,7 @@ _HOMES: dict[str, str] = {
         "session": "Session",
         "providers": "ProviderProfile ModelInfo OptionNote get_profile list_profiles",
         "wire.dialects": "Dialect DialectOptions find_dialect register_dialect",
+        "wire.dialects.anthropic_messages": "AnthropicMessagesOptions",
         "wire.dialects.chat_completions": "ChatCompletionsOptions",
         "runtime": "HttpAdapter HttpSettings LlmAdapter LlmRuntime PreparedCall",
         "transport": "Transport",
@@ -96,6 +97,9 @@ if TYPE_CHECKING:
         DialectOptions as DialectOptions,
         find_dialect as find_dialect,
         register_dialect as register_dialect,
+    )
+    from .wire.dialects.anthropic_messages import (
+        AnthropicMessagesOptions as AnthropicMessagesOptions,
     )
     from .wire.dialects.chat_completions import (
         ChatCompletionsOptions as ChatCompletionsOptions,

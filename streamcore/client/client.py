@@ -138,6 +138,7 @@ class Client:
         extra_body: Optional[Mapping[str, Any]] = None,
         session_id: Optional[str] = None,
         user_id: Optional[str] = None,
+        cache: Optional[str] = None,
         session: Optional[Log] = None,
         raw: bool = False,
     ) -> Stream:
@@ -179,6 +180,7 @@ class Client:
             extra_body=extra_body,
             session_id=session_id,
             user_id=user_id,
+            cache=cache,
         )
 
     def _ask(

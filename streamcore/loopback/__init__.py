@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A scripted chat-completions server on 127.0.0.1, for tests and demos without a network.
+"""A scripted provider on 127.0.0.1, for tests and demos without a network.
 
 In: a script of answers, as values that JSON can carry. Out: a server with real sockets that
 sends them with their faults, and records the requests it received and when a client left.
@@ -34,9 +34,11 @@ The body: at most one of
   very large bodies. Statuses 204 and 304 have no body.
 
 How events are written
-  ``newline``: ``"\\n"`` (default), ``"\\r\\n"`` or ``"\\r"``; ``envelope``: keys that every chunk
-  gets, over the default ``id``, ``object``, ``created`` and ``model``; ``bom``: true for a
-  leading BOM.
+  ``dialect``: ``"chat-completions"`` (default) or ``"anthropic-messages"``; in the second,
+  blocks open and stop by themselves, and ``message_start`` comes first; ``newline``: ``"\\n"``
+  (default), ``"\\r\\n"`` or ``"\\r"``; ``envelope``: keys that every chunk gets, over the default
+  ``id``, ``object``, ``created`` and ``model`` (in Anthropic Messages: keys of the message in
+  ``message_start``); ``bom``: true for a leading BOM.
 
 How the body travels
   ``framing``: ``"chunked"`` (default; one HTTP chunk for each write), ``"close"``,
@@ -70,7 +72,10 @@ Events
   whole payload · ``error``: the value of ``{"error": …}`` · ``done``: true sends ``[DONE]`` ·
   ``comment``: text · ``event``: ``{"event", "id", "retry", "data"}`` (a value that is not a
   string is sent as JSON) · ``raw``: text as it is · ``raw_base64``: bytes · ``json``: a value as
-  JSON, outside of any event.
+  JSON, outside of any event · ``ping``: true. In Anthropic Messages ``reasoning`` is thinking,
+  ``finish`` is a stop reason, ``usage`` is sent in the event of the ``finish`` after it,
+  ``done`` is ``message_stop``, and ``delta`` is a delta of the last block. Anthropic Messages
+  also has ``signature``: text, and ``block``: a whole content block.
 
 Time
   ``sleep``: seconds · ``stall``: true sends nothing more until the client leaves · ``drip``:
@@ -86,7 +91,8 @@ Endings
 All in one
   ``answer``: ``{"text", "reasoning", "tool_calls": [{"id", "name", "arguments"}], "finish",
   "usage", "done", "words", "every"}``: texts word by word (whole with ``"words": false``), calls
-  interleaved, then finish, usage and ``[DONE]``, with ``every`` seconds between steps.
+  interleaved (in Anthropic Messages one after the other), then finish, usage and the end marker,
+  with ``every`` seconds between steps. ``"signature"`` is for Anthropic Messages.
 
 ``{last_user}`` in any string of a body is replaced by the text of the request's last user
 message. A ``text`` with lone surrogate halves is written with JSON escapes.

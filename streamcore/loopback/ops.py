@@ -12,7 +12,9 @@ import base64
 import itertools
 import json
 from dataclasses import dataclass, field
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional
+from typing import (
+    Any, Callable, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Protocol,
+)
 
 EMIT = "emit"  # bytes of the body, not yet compressed, cut and framed
 WIRE = "wire"  # bytes written as they are
@@ -72,6 +74,17 @@ class Frames:
             lines.extend(f"{name}: {line}" for line in text.split("\n"))
         return self.lines(*lines)
 
+    def write(self, name: str, value: Any, step: Step) -> bytes:
+        """Return the bytes of a step that makes bytes."""
+        return _BYTES[name](self, value, step)
+
+
+class Writer(Protocol):
+    """Writes the steps of one answer in one dialect; it may know what was written before."""
+
+    def write(self, name: str, value: Any, step: Step) -> bytes:
+        """Return the bytes of a step that makes bytes."""
+
 
 _Maker = Callable[[Frames, Any, Step], bytes]
 _BYTES: Dict[str, _Maker] = {
@@ -90,16 +103,19 @@ _BYTES: Dict[str, _Maker] = {
     "raw": lambda frames, value, step: encode_text(value),
     "raw_base64": lambda frames, value, step: base64.b64decode(value),
     "json": lambda frames, value, step: encode_text(compact_json(value)),
+    "ping": lambda frames, value, step: frames.lines(": ping"),
 }
+BYTE_STEPS = (*_BYTES, "signature", "block")
+"""The steps that make bytes; the last two in one dialect only."""
 
 
-def iter_ops(steps: Iterable[Step], frames: Frames) -> Iterator[Op]:
+def iter_ops(steps: Iterable[Step], frames: Writer) -> Iterator[Op]:
     """Yield the operations of checked steps, one EMIT for each step that makes bytes."""
     for step in steps:
         name = step_name(step)
         value = step[name]
-        if name in _BYTES:
-            yield Op(EMIT, _BYTES[name](frames, value, step))
+        if name in BYTE_STEPS:
+            yield Op(EMIT, frames.write(name, value, step))
         elif name in _BARE_ENDINGS:
             yield Op(_BARE_ENDINGS[name])
         elif name == "sleep":
@@ -161,7 +177,7 @@ def _drip(ops: Iterable[Op], every: float) -> Iterator[Op]:
             yield Op(EMIT, op.data[at:at + 1])
 
 
-def _repeat(value: Mapping[str, Any], frames: Frames) -> Iterator[Op]:
+def _repeat(value: Mapping[str, Any], frames: Writer) -> Iterator[Op]:
     times = value["times"]
     for turn in itertools.count() if times is None else range(times):
         if turn and value["every"]:

@@ -52,7 +52,8 @@ class RequestRecord:
         """Return the text of the last user message, or "" without one."""
         try:
             messages = self.json()["messages"]
-            content = [m["content"] for m in messages if m.get("role") == "user"][-1]
+            said = [m["content"] for m in messages if m.get("role") == "user"]
+            content = [one for one in said if not _only_results(one)][-1]
             if isinstance(content, str):
                 return content
             return "".join(part.get("text", "") for part in content)
@@ -73,6 +74,13 @@ class RequestRecord:
         """Note that the connection is over; ``left_at``: when the client left, or None."""
         self.peer_left_at = left_at
         self._over.set()
+
+
+def _only_results(content: Any) -> bool:
+    """Say whether a user message holds tool results alone, as Anthropic's messages may."""
+    if not isinstance(content, list):
+        return False
+    return bool(content) and all(part.get("type") == "tool_result" for part in content)
 
 
 class ScriptRun:

@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Tuple, Union
 
 from . import checks
-from .ops import EMIT, ENDINGS, PLACEHOLDER, Frames, Op, Step, fill, iter_ops
+from .dialects import CHAT, DIALECTS, writer_of
+from .ops import EMIT, ENDINGS, PLACEHOLDER, Op, Step, fill, iter_ops
 from .steps import STEP_NAMES, check_steps, is_endless, repeated_text
 
 FRAMINGS = ("chunked", "close", "content-length", "http10")
@@ -54,13 +55,14 @@ class Answer:
     when: Mapping[str, str] = field(default_factory=dict)
     steps: Tuple[Step, ...] = ()
     index: Optional[int] = None
+    dialect: str = CHAT
 
     def ops(self, last_user: str = "") -> Iterator[Op]:
         """Return an iterator of the operations of the body, with the placeholder filled in."""
         steps: List[Step] = list(self.steps)
         if PLACEHOLDER in repr(steps):
             steps = fill(steps, last_user)
-        return iter_ops(steps, Frames(self.newline, self.envelope))
+        return iter_ops(steps, writer_of(self.dialect, self.newline, self.envelope))
 
     def fits(self, path: str, body: bytes) -> bool:
         """Return whether this answer's ``when`` fits a request of this path and body."""
@@ -177,6 +179,9 @@ def _body_steps(value: Dict[str, Any], where: str) -> List[Step]:
         checks.refuse(where, f"one body, not {' and '.join(given)}")
     if not given:
         return []
+    if given == ["steps"]:
+        dialect = checks.word(value.get("dialect", CHAT), f"{where}.dialect", DIALECTS)
+        return check_steps(value["steps"], f"{where}.steps", dialect)
     return _BODIES[given[0]](value[given[0]], f"{where}.{given[0]}")
 
 
@@ -259,6 +264,7 @@ _FIELDS: Dict[str, Callable[[Any, str], Any]] = {
     "announce_close": checks.flag, "header_delay": checks.seconds,
     "header_drip": checks.seconds, "read_request": checks.flag,
     "drain_after": _optional_seconds, "no_answer": checks.flag, "slam": checks.flag,
+    "dialect": lambda value, where: checks.word(value, where, DIALECTS),
     "raw_head": _latin1, "envelope": checks.mapping, "when": _when,
     "newline": lambda value, where: checks.word(value, where, ("\n", "\r\n", "\r")),
     "close_idle_after": _optional_seconds, "reset_idle_after": _optional_seconds,

@@ -18,6 +18,7 @@ from ..values.errors import LlmError
 _ODD = re.compile(r"[^!-~]|[\"<>\\^`{|}]")  # characters that no URL has (RFC 3986)
 _HOST = re.compile(r"(?!.{254})(?:[A-Za-z0-9_-]{1,63}\.)*[A-Za-z0-9_-]{1,63}\.?")
 _IPV6 = re.compile(r"[0-9A-Fa-f:.]+(?:%25[A-Za-z0-9._~-]+)?")
+_VERSION = re.compile("/v[0-9]+(?=/)")
 _TAIL = re.compile("[?#]")  # begins a query or a fragment, which may hold a key
 _SHOWN = 200  # characters of a base URL in a message
 
@@ -27,8 +28,9 @@ def join_address(base_url: str, path: str, base_path: str = "") -> str:
 
     Args:
         base_url: as a person writes it; blanks around it are ignored.
-        path: the endpoint's path below the base URL, such as ``/chat/completions``; not added
-            if the base URL ends with it already.
+        path: the endpoint's path below the base URL, such as ``/chat/completions``. It is not
+            added if the base URL ends with it already. A version at its beginning is not added
+            if the base URL ends with that version.
         base_path: the path to use if the base URL is only a host, such as ``/v1``.
     Raises:
         LlmError: ``INVALID_REQUEST``; the message says what is wrong with the base URL.
@@ -52,6 +54,9 @@ def join_address(base_url: str, path: str, base_path: str = "") -> str:
     if parts.fragment:
         raise _refuse(base, "it has a #, and the text after a # is never sent")
     whole = parts.path.rstrip("/") or base_path
+    version = _VERSION.match(path)
+    if version and not whole.endswith(path) and whole.endswith(version.group()):
+        whole = whole[: -len(version.group())]  # /v1 and /v1/messages
     if not whole.endswith(path):
         whole += path
     return urlunsplit((parts.scheme, parts.netloc, whole, parts.query, ""))

@@ -18,8 +18,13 @@ _NAMES = {
         "openai", "deepseek", "openrouter", "groq", "mistral", "gemini", "xai", "moonshot",
         "zhipu", "zai", "dashscope", "together", "fireworks", "azure", "azure-ai-foundry",
         "perplexity", "cerebras", "huggingface", "github-copilot", "baseten", "databricks",
+        "anthropic", "anthropic-oauth", "deepseek-anthropic", "moonshot-anthropic",
+        "zai-anthropic", "minimax-anthropic", "dashscope-anthropic", "openrouter-anthropic",
     ),
-    "local": ("ollama", "llama.cpp", "vllm", "lmstudio", "transformers", "openai-compatible"),
+    "local": (
+        "ollama", "llama.cpp", "vllm", "lmstudio", "transformers", "openai-compatible",
+        "ollama-anthropic", "llama.cpp-anthropic", "vllm-anthropic", "lmstudio-anthropic",
+    ),
 }
 
 MODULES: Mapping[str, str] = {

@@ -240,8 +240,8 @@ def _headers(settings: HttpSettings, request: LlmRequest) -> Dict[str, str]:
 def _add_key(settings: HttpSettings, headers: Dict[str, str]) -> str:
     """Add the key's header unless the caller set it; return the key added, or ""."""
     profile = settings.profile
-    if has_header(headers, profile.key_header):
-        return ""
+    if has_header(headers, profile.key_header) or has_header(headers, "Authorization"):
+        return ""  # a bearer token of the caller's stands in for a key in another header
     variables = (*settings.api_key_env, *profile.key_env)
     key, looked = find_key(settings.api_key, settings.environ, variables)
     if key is not None:

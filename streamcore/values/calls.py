@@ -18,7 +18,7 @@ from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Seque
 
 from .clock import Clock, WaitBudget
 from .frozen import FrozenDict, thaw
-from .given import freeze_given, read_messages, read_tools
+from .given import freeze_given, invalid, read_messages, read_tools
 from .limits import Limits
 from .messages import Message
 
@@ -44,9 +44,11 @@ class CallConfig:
         extra_body: more fields of the body, merged last at its top level.
         session_id, user_id: opaque to us; sent as the headers the profile names. If the
             profile names no header, the id is not sent.
+        cache: ``auto`` marks what the next request will repeat, where the dialect has such
+            marks; other dialects have nothing to mark. None marks nothing.
     Raises:
-        LlmError: ``INVALID_REQUEST`` for a value that is nested too deeply to be frozen.
-            Ranges are checked when the body is built, still before any I/O.
+        LlmError: ``INVALID_REQUEST`` for a value that is nested too deeply to be frozen, and for
+            an unknown ``cache``. Ranges are checked when the body is built, still before any I/O.
     """
 
     model: str
@@ -63,8 +65,11 @@ class CallConfig:
     extra_body: Optional[Mapping[str, Any]] = None
     session_id: Optional[str] = None
     user_id: Optional[str] = None
+    cache: Optional[str] = None
 
     def __post_init__(self) -> None:
+        if self.cache not in (None, "auto"):
+            raise invalid("cache is 'auto' or None")
         for name in ("tool_choice", "response_format", "stop", "extra_body"):
             object.__setattr__(self, name, freeze_given(getattr(self, name), name))
 
