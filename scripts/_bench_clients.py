@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The benchmark's clients: each reads one answer and gives its text, reasoning and arguments.
+"""The benchmark's clients: each reads one answer and returns text, reasoning and arguments.
 
 ``OWN`` are measured always, ``PEERS`` when asked for; each with the module it needs.
 """
@@ -22,7 +22,7 @@ Result = Tuple[str, str, List[str]]
 
 
 def collect(events: Iterator[Dict[str, Any]]) -> Result:
-    """What a hand-written loop does with payloads."""
+    """Read payloads as a hand-written loop does."""
     text: List[str] = []
     thoughts: List[str] = []
     calls: Dict[int, List[str]] = {}
@@ -58,13 +58,13 @@ class Kind:
         self.base = base
 
     def prepare(self, answer: str, framing: str) -> None:
-        """Do beforehand what is not to be measured."""
+        """Do the work before the measurement."""
 
     def call(self, path: str) -> Result:
         raise NotImplementedError
 
     def close(self) -> None:
-        """Give everything back."""
+        """Close what the client holds."""
 
 
 class BareLoop(Kind):
@@ -141,7 +141,7 @@ class PerPath(Kind):
 
 
 class Streamcore(PerPath):
-    """Client.stream, all its checks on."""
+    """Client.stream with all checks."""
 
     session_log: Any = None
     json_loads: Any = None
@@ -251,7 +251,7 @@ class LiteLlm(OpenAi):
 
 
 class LangChainOpenAi(PerPath):
-    """langchain-openai's ChatOpenAI.stream; it hands on no reasoning."""
+    """langchain-openai's ChatOpenAI.stream; it drops reasoning."""
 
     def make(self, url: str) -> Any:
         import httpx
@@ -304,7 +304,7 @@ def as_result(message: Any) -> Result:
 
 
 class InMemory(Kind):
-    """No network: what is read is there, an event a piece."""
+    """Reads from memory, without a network; each piece is one event."""
 
     where = "plain"
 
@@ -332,7 +332,7 @@ class JsonFloor(InMemory):
 
 
 class ParseStream(InMemory):
-    """parse_stream; what it said is in its last chunks, the whole blocks."""
+    """parse_stream; the result comes from the whole blocks in its last chunks."""
 
     def parsed(self, path: str) -> Any:
         from streamcore import Limits, parse_stream

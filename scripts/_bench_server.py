@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the benchmark's clients read: scripted answers, and the server that sends them.
+"""The benchmark's scripted answers, and the server that sends them.
 
 ``ANSWERS`` are events as a provider sends them, ``SCENARIOS`` say how they go over the wire,
 ``expected`` what they say, read the slow way. ``Server`` runs in a process of its own.
@@ -65,7 +65,7 @@ def calls_answer(count: int, calls: int, size: int = 5) -> List[bytes]:
 
 
 def padded(frames: List[bytes]) -> List[bytes]:
-    """The same answer, each payload as OpenAI pads it: with letters at random."""
+    """The same answer with OpenAI's padding: random letters in each payload."""
     made = []
     for i, item in enumerate(frames[:-1]):
         padding = hashlib.sha256(str(i).encode()).hexdigest()[:i % 16 + 1]
@@ -102,7 +102,7 @@ ANSWERS: Dict[str, Callable[[], List[bytes]]] = {
 
 
 def expected(frames: Sequence[bytes], reasoning: bool = True) -> str:
-    """The digest of what an answer says, read the slow way; or of that without its reasoning."""
+    """The digest of an answer, read in a slow and simple way, with or without its reasoning."""
     text: List[str] = []
     thoughts: List[str] = []
     calls: Dict[int, List[str]] = {}
@@ -149,7 +149,7 @@ def chunked(piece: bytes) -> bytes:
 
 
 def wire_bytes(answer: str, framing: str) -> bytes:
-    """The whole response as it goes over the wire."""
+    """Return the bytes of the whole response."""
     frames = ANSWERS[answer]()
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
     if framing == "crlf":
@@ -205,7 +205,7 @@ class Server:
                 while self.answer(sock, reader):
                     pass
         except OSError:
-            pass  # the client has what it wants
+            pass  # the client has left
 
     def answer(self, sock: socket.socket, reader: Any) -> bool:
         line = reader.readline()
@@ -242,7 +242,7 @@ class Server:
         return self.cache[key]
 
 
-# Events one by one: in HTTP chunks, or until the connection closes; the seconds between two.
+# Framings that send events one by one → the seconds between two events (least, most).
 PACED: Dict[str, Tuple[float, float]] = {
     "paced": (0.005, 0.005), "paced-close": (0.005, 0.005), "spread": (0.005, 0.05),
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What scripts/soak.py asks for: good answers of every framing, and every fault.
+"""The cases of scripts/soak.py: good answers in every framing, and every fault.
 
 In: chance, for how good answers are written and cut. Out: ``Case`` values by name: an answer
 of the loopback provider, and what has to become of it (DESIGN.md §6). ``{last_user}`` in a
@@ -21,7 +21,7 @@ READ = ("complete", "on-chunk", "iterate", "message", "text")
 LEAVE = ("break", "close", "raise", "on-chunk-raise", "abandon", "cycle")
 STOP = ("cancel", "close-elsewhere")
 ALL = READ * 3 + LEAVE + STOP
-"""The ways to consume an answer, those that read it to its end drawn more often."""
+"""The ways to consume an answer; those that read to the end are drawn more often."""
 
 TEXT = "You said {last_user} and grüße, 日本 and 😀 are the words that come back to you."
 
@@ -31,13 +31,13 @@ CHUNKED_HEAD = HEAD_OF_ANOTHER[:-2] + "Transfer-Encoding: chunked\r\n\r\n"
 
 
 def prompt_of(name: str, number: int, salt: int) -> str:
-    """Return the words of one call, as long for every call of a case."""
+    """Return the words of one call; they have the same length for every call of a case."""
     return f"<{name}> {number:06}.{salt:08x}"
 
 
 @dataclass(frozen=True)
 class Case:
-    """One kind of answer, and what has to become of it.
+    """One kind of answer, and its expected outcome.
 
     ``code`` None is a message. ``text`` is the message's text, or what of it comes before the
     fault: all of it for an ``exact`` case, at most that otherwise; None: not looked at.
@@ -70,7 +70,7 @@ def wire(chance: random.Random) -> Dict[str, Any]:
 
 
 def good_cases(chance: random.Random) -> Iterator[Tuple[str, Case]]:
-    """Yield the cases whose answer is proven whole."""
+    """Yield the cases with a proven, whole answer."""
     whole = {"answer": {"text": TEXT, "usage": {"prompt_tokens": 3, "completion_tokens": 5}}}
     for framing in ("chunked", "close", "content-length", "http10"):
         yield framing, Case({"steps": [whole], "framing": framing, **wire(chance)}, share=20)
@@ -125,7 +125,7 @@ def behind(name: str, whole: Dict[str, Any]) -> Dict[str, Any]:
 
 
 def broken_cases() -> Iterator[Tuple[str, Case]]:
-    """Yield the cases of a connection that breaks, or of HTTP that is none."""
+    """Yield the cases of a connection that breaks, and of broken HTTP."""
     cut = [{"text": TEXT}, {"close": True}, {"text": "never"}]
     for framing in ("chunked", "close", "content-length", "http10"):
         yield f"cut {framing}", Case({"steps": cut, "framing": framing}, "STREAM_CLOSED")
@@ -160,7 +160,7 @@ def broken_cases() -> Iterator[Tuple[str, Case]]:
 
 
 def refused_cases() -> Iterator[Tuple[str, Case]]:
-    """Yield the cases of an answer that says no."""
+    """Yield the cases in which the provider refuses or fails."""
     error = {"error": {"message": "no", "type": "made_up"}}
     codes = {302: "HTTP_302", 400: "INVALID_REQUEST", 401: "AUTH", 402: "QUOTA", 403: "AUTH",
              404: "HTTP_404", 408: "TIMEOUT", 409: "HTTP_409", 413: "INVALID_REQUEST",
@@ -193,7 +193,7 @@ def flood(text: str, step: str = "raw", every: float = 0.001) -> Dict[str, Any]:
 
 
 def malformed_cases() -> Iterator[Tuple[str, Case]]:
-    """Yield the cases of content that cannot be trusted, or is too much."""
+    """Yield the cases of content that is malformed or too large."""
     bad_utf8 = b'data: {"choices":[{"index":0,"delta":{"content":"a\xff"}}]}\n\n'
     two = [{"index": n, "delta": {"content": "x"}} for n in (0, 1)]
     for name, step in {

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Virtual environments under ``.venv`` for the scripts and ``.ci/run``.
 
-``ensure`` returns the Python of ``.venv/<name>``: reused when it is whole and belongs to the
-asked Python and requirements, made anew otherwise. A stamp file, written last, tells a whole
-one; one without it is half made. ``NoVenv`` carries the sentence for the user where none can
-be made. Needs nothing but the standard library.
+``ensure`` returns the Python of the environment ``.venv/<name>``. It reuses an environment that
+is whole and made for the asked Python and requirements, and makes a new one otherwise. A stamp
+file is written last; an environment without it is half made. If no environment can be made,
+``NoVenv`` carries a sentence for the user. Needs only the standard library.
 
 For the shell:  _venv.py find                       supported Pythons, oldest first
                 _venv.py make NAME PYTHON REQ…      prints the path of the environment's Python
-A requirement ``@extra`` stands for the package's own and those of that extra in setup.cfg.
+A requirement ``@extra`` means the package's requirements and those of that extra in setup.cfg.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ VENVS = ROOT / ".venv"
 STAMP = "streamcore-stamp.json"
 OLDEST, NEWEST = (3, 9), (3, 13)
 
-# Runs on any Python that may be found, hence the old syntax. A Python inside a virtual
-# environment answers for the one it was made from.
+# Runs on any Python, so its syntax is old. A Python inside a virtual environment reports the
+# Python that the environment was made from.
 PROBE = """
 import importlib.util, json, os, sys
 base = os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable)
@@ -48,7 +48,7 @@ class NoVenv(Exception):
 
 
 class Interpreter(NamedTuple):
-    """A Python that ran: its real path, its version, and the modules a venv needs but it lacks."""
+    """A Python that ran: its real path, its version, and the modules it lacks to make a venv."""
 
     path: str
     version: Tuple[int, ...]
@@ -60,7 +60,7 @@ class Interpreter(NamedTuple):
 
 
 def identify(python: str) -> Optional[Interpreter]:
-    """Run ``python`` and say what it is; None when it does not run (a shim of nothing, say)."""
+    """Run ``python`` and return its facts; None when it does not run (as an empty pyenv shim)."""
     try:
         done = subprocess.run(
             [python, "-c", PROBE],
@@ -74,7 +74,7 @@ def identify(python: str) -> Optional[Interpreter]:
 
 
 def requirements(*extras: str, cfg: Path = ROOT / "setup.cfg") -> List[str]:
-    """Return what setup.cfg says the package needs, then what each of ``extras`` adds."""
+    """Return the requirements of the package in setup.cfg, then those of each extra."""
     parser = configparser.ConfigParser(interpolation=None)
     parser.read(cfg, encoding="utf-8")
     wanted = [parser["options"]["install_requires"]]
@@ -88,14 +88,14 @@ def python_in(folder: Path) -> Path:
 
 
 def stamp_for(base: Interpreter, folder: Path, needs: Sequence[str]) -> Dict[str, object]:
-    """Return what makes an environment the wanted one; a moved folder is another one."""
+    """Return the facts that identify an environment; a moved folder needs a new environment."""
     return {
         "python": base.path, "version": base.number, "folder": str(folder), "needs": list(needs),
     }
 
 
 def why_rebuild(folder: Path, wanted: Mapping[str, object]) -> Optional[str]:
-    """Say why the environment in ``folder`` cannot be reused; None when it can."""
+    """Return why the environment in ``folder`` cannot be reused; None when it can."""
     if not folder.exists():
         return "there is none"
     try:
@@ -115,7 +115,7 @@ def ensure(
     """Return the path of the Python of environment ``name``, which has all of ``needs``.
 
     Raises:
-        NoVenv: it cannot be made here; nothing half made stays that would be reused.
+        NoVenv: when it cannot be made; a half-made environment is never reused.
     """
     base = identify(python)
     if base is None:
@@ -133,21 +133,21 @@ def ensure(
 
 
 def build(base: Interpreter, folder: Path, needs: Sequence[str]) -> None:
-    """Make the environment from nothing and install ``needs`` into it."""
+    """Remove the folder, make the environment, and install ``needs`` into it."""
     if folder.exists():
         shutil.rmtree(folder)
     if call([base.path, "-m", "venv", str(folder)]) != 0:
-        raise NoVenv(f"`{base.path} -m venv` failed; its own words are above.")
+        raise NoVenv(f"`{base.path} -m venv` failed; its output is above.")
     pip = [str(python_in(folder)), "-m", "pip", "--disable-pip-version-check", "--no-input"]
     if needs and call([*pip, "install", "--quiet", *needs]) != 0:
         raise NoVenv(
-            f"pip could not install {', '.join(needs)}; its own words are above. "
-            "Is a package index within reach?"
+            f"pip could not install {', '.join(needs)}; its output is above. "
+            "Can this machine reach a package index?"
         )
 
 
 def no_venv_sentence(base: Interpreter) -> str:
-    """Say what to install where ``base`` cannot make environments."""
+    """Return the sentence that says what to install so that ``base`` can make environments."""
     return NO_VENV.format(
         path=base.path, version=base.number, lacks=" and no ".join(base.lacks),
         minor=".".join(map(str, base.version[:2])), oldest=".".join(map(str, OLDEST)),
@@ -155,7 +155,7 @@ def no_venv_sentence(base: Interpreter) -> str:
 
 
 def call(command: Sequence[str]) -> int:
-    """Run a command with its output on our stderr: stdout is for the caller's own answer."""
+    """Run a command with its output on stderr, because stdout is for the script's answer."""
     sys.stderr.flush()
     return subprocess.call(command, stdin=subprocess.DEVNULL, stdout=sys.stderr.fileno())
 
@@ -166,7 +166,7 @@ def say(line: str) -> None:
 
 
 def hand_over(command: Sequence[str], cwd: Optional[Path] = None) -> int:
-    """Become ``command`` where the system can, so that Ctrl-C meets one process only."""
+    """Replace this process by ``command`` on POSIX, so that Ctrl-C reaches only one process."""
     sys.stdout.flush()
     sys.stderr.flush()
     if os.name == "posix":
@@ -187,13 +187,13 @@ def candidates(environ: Mapping[str, str]) -> List[str]:
 
 
 def supported(pythons: Iterable[Optional[Interpreter]]) -> List[Interpreter]:
-    """Return those of a supported version that can make environments, oldest first, once each."""
+    """Return the supported Pythons that can make environments, oldest first, each once."""
     fit = {p for p in pythons if p and OLDEST <= p.version[:2] <= NEWEST and not p.lacks}
     return sorted(fit, key=lambda p: (p.version, p.path))
 
 
 def main(args: Sequence[str]) -> int:
-    """Serve the shell; see the top of the file."""
+    """Run the verb ``find`` or ``make``; return the exit code."""
     if args and args[0] == "find" and len(args) == 1:
         for python in supported(map(identify, candidates(os.environ))):
             print(python.number, python.path)

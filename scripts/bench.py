@@ -1,26 +1,26 @@
 # SPDX-License-Identifier: MIT
 """Measure what an event costs:  python3 scripts/bench.py [--peers] [--json FILE] [-k WORD]
 
-Every client reads the same answers from one scripted server in a process of its own, over real
-loopback HTTP, interleaved in one run, each measurement in a fresh process after a warm-up.
-CPU µs per event is what a client's own process spends: the minimum of --repeat runs (9), which
-other work on the machine disturbs least, and beside it the median. Ratios are of the minima, to
-the bare loop (iter_content(None), split at blank lines, json.loads, no safety) and to
-json.loads of the payloads alone. A client whose result is not exactly the scripted one has its
-row marked: the bare loop finds nothing in a stream with CRLF, for one.
+Every client reads the same answers from one scripted server, over loopback HTTP. The server has
+its own process. Each measurement has a fresh process and a warm-up; the clients take turns.
+CPU µs per event is the CPU time of the client's process: the minimum of --repeat runs (9), which
+other work on the machine disturbs least, and the median. The ratios compare minima with the bare
+loop (iter_content(None), split at blank lines, json.loads, no safety) and with json.loads of the
+payloads alone. If a client's result is not exactly the scripted result, its row is marked. For
+example, the bare loop finds nothing in a stream with CRLF.
 
     --import     what importing costs, in a fresh interpreter
-    --linear     15k, 30k, 60k fragments; 1, 10, 100 MB: work must grow in proportion
-    --session    a chunk event in a session log, in memory and on file
-    --stages     where the time goes: each stage of the pipeline alone, and the whole
+    --linear     15k, 30k, 60k fragments; 1, 10, 100 MB: the work must grow linearly
+    --session    the cost of a chunk event in a session log, in memory and in a file
+    --stages     the time of each stage of the pipeline alone, and of the whole
     --calls      small keep-alive calls a second, and connections used
     --single     events that come one by one, 5 ms apart: delay and CPU
     --paced      1 and 100 streams at once, events 5 to 50 ms apart: CPU
-    --markdown   the client's README table: the main scenarios only; --readme writes it there
+    --markdown   print the table of the client's README; --readme writes it into that page
 
-Without one of these the main table is made. --peers adds other libraries. What is needed is
-installed in .venv/bench, with --peers the `bench` extra of setup.cfg in .venv/bench-peers;
---here measures in the running Python, with what it has, and makes nothing.
+Without these options the main table is made. --peers adds other libraries. The script makes the
+environment .venv/bench, or with --peers .venv/bench-peers, which has the `bench` extra of
+setup.cfg. --here makes no environment and measures what the running Python has.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "scripts")]  # the latter is absent under -P and -I
+sys.path[:0] = [str(ROOT), str(ROOT / "scripts")]  # under -P and -I, Python does not add the second
 
 import _venv  # noqa: E402
 from _bench_clients import (  # noqa: E402
@@ -103,10 +103,10 @@ def paced(name: str, base: str, answer: str, framing: str) -> Dict[str, Any]:
 
 
 def streams(name: str, base: str, answer: str, framing: str, count: str) -> Dict[str, Any]:
-    """Measure the CPU of an event while ``count`` streams are read, each in a thread of its own.
+    """Measure the CPU of an event while ``count`` threads read one stream each.
 
-    The clock runs from when every stream has its first event until every stream has its last:
-    what a request and the end of an answer cost is in the other tables.
+    The clock runs from when every stream has its first event until every stream has its last.
+    The other tables tell what a request and the end of an answer cost.
     """
     wanted = len(ANSWERS[answer]()) - 3
     clients = [KINDS[name](base) for _ in range(int(count))]
@@ -158,7 +158,7 @@ def measure(verb: str, *arguments: str) -> Dict[str, Any]:
 # -- the tables --------------------------------------------------------------------------
 
 class Lab:
-    """The server process, and the clients that are there."""
+    """The server process, and the clients that can be measured."""
 
     def __init__(self, peers: bool) -> None:
         command = [sys.executable, str(Path(__file__).resolve()), "--serve"]
@@ -176,7 +176,7 @@ class Lab:
         self.process.communicate()
 
     def ask(self, path: str) -> bytes:
-        """Ask the server for something that is not measured."""
+        """Send the server a request that is not measured."""
         with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(
                 f"{self.base['http']}{path}", timeout=120) as answer:
             return bytes(answer.read())
@@ -210,7 +210,7 @@ def takes_part(name: str, scenario: str) -> bool:
 def summary(
     runs: List[Dict[str, Any]], events: int, right: Tuple[str, str], name: str
 ) -> Dict[str, Any]:
-    """The least and the median CPU of a client's runs, and what was wrong with its results."""
+    """Return the minimum and median CPU of a client's runs, and the errors of its results."""
     costs = [run["cpu"] / events * 1e6 for run in runs]
     notes = sorted({run["fault"] for run in runs if run["fault"]})
     said = {run["said"] for run in runs}
@@ -260,7 +260,7 @@ MORE_MEMORY = 8  # MB over the bare loop's peak, at most
 
 
 def targets_text(rows: Dict[str, Any]) -> str:
-    """Say of each target that was measured whether it is held."""
+    """Return, for each measured target, a line that says whether it is met."""
     lines = ["", "targets"]
     for scenario, name, other, most in TARGETS:
         mine = rows.get(scenario, {}).get(name)
@@ -295,7 +295,7 @@ def markdown_table(
         found = [scenario.get(name) for scenario in rows.values()]
         memory = [row["rss_mb"] for row in found if row and not row["failed"]]
         low, high = (f"{f(memory):.0f}" if memory else "" for f in (min, max))
-        # What is in memory beforehand would count as theirs.
+        # Memory that this process holds already would count for them.
         peak = "" if issubclass(KINDS[name], InMemory) else low if low == high else f"{low}–{high}"
         lines.append("| " + " | ".join([name, *map(markdown_cell, found), peak]) + " |")
     return "\n".join(lines) + (
@@ -315,7 +315,7 @@ def markdown_cell(row: Optional[Dict[str, Any]]) -> str:
 
 
 def replaced(readme: str, table: str) -> Optional[str]:
-    """The README with its table replaced; None where it has no place for one."""
+    """Return the README with a new table; None if it has no markers."""
     before, begin, rest = readme.partition(BEGIN)
     _, end, after = rest.partition(END)
     return f"{before}{begin}\n\n{table}\n{end}{after}" if begin and end else None
@@ -350,7 +350,7 @@ def linear_table(lab: Lab, repeat: int) -> Dict[str, Any]:
 
 
 def mark_growth(rows: Sequence[Dict[str, Any]], bound: float) -> None:
-    """Give each row but the first its ratio to the one before, and say where it is too much."""
+    """Give each row its ratio to the row before, and mark ratios that are too high."""
     for before, row in zip(rows, rows[1:]):
         spent = [each["us_per_event"] * each["events"] for each in (before, row)]
         row["ratio"] = spent[1] / spent[0]
@@ -549,7 +549,7 @@ def stages_of(
 
 
 def positive(text: str) -> int:
-    """The whole number, 1 or more, that a text is; ValueError for any other."""
+    """Return a text as a whole number, 1 or more. Raises: ValueError for other texts."""
     if int(text) < 1:
         raise ValueError(text)
     return int(text)
@@ -560,19 +560,20 @@ def arguments() -> argparse.ArgumentParser:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeat", type=positive, default=9, metavar="N",
                         help="runs per figure (9)")
-    parser.add_argument("--peers", action="store_true", help="other libraries too")
-    parser.add_argument("--json", metavar="FILE", help="write all figures there")
-    parser.add_argument("-k", default="", metavar="WORD", help="only scenarios with this word")
-    parser.add_argument("--here", action="store_true", help="in this Python; make nothing")
+    parser.add_argument("--peers", action="store_true", help="also measure other libraries")
+    parser.add_argument("--json", metavar="FILE", help="also write all figures to FILE")
+    parser.add_argument("-k", default="", metavar="WORD", help="only scenarios whose name has WORD")
+    parser.add_argument("--here", action="store_true",
+                        help="measure in this Python; make no environment")
     parser.add_argument("--markdown", action="store_true", help="print the README's table")
-    parser.add_argument("--readme", action="store_true", help="write it into that README")
+    parser.add_argument("--readme", action="store_true", help="write the table into that README")
     for flag in ("import", "linear", "session", "calls", "single", "paced", "stages"):
         parser.add_argument(f"--{flag}", action="store_true", dest=f"do_{flag}")
     return parser
 
 
 def in_venv(argv: Sequence[str], peers: bool) -> int:
-    """Run this script again in an environment that has what it measures."""
+    """Run this script again in an environment with the measured libraries."""
     name, extras = ("bench-peers", ["bench"]) if peers else ("bench", [])
     try:
         python = _venv.ensure(name, _venv.requirements(*extras))
@@ -582,7 +583,7 @@ def in_venv(argv: Sequence[str], peers: bool) -> int:
 
 
 def versions_text(clients: Sequence[str]) -> str:
-    """The machine and the version of everything that is measured."""
+    """Return the machine and the versions of the measured packages."""
     asked = ["requests", "urllib3", *(PEERS[name][0] for name in clients if name in PEERS)]
     asked += ["orjson"] * ("Client.stream + orjson" in clients)
     owners = {"sseclient": "sseclient-py"}
@@ -640,7 +641,7 @@ def measured(args: argparse.Namespace) -> Dict[str, Any]:
 
 
 def measured_markdown(args: argparse.Namespace) -> str:
-    """Make the README's table; what is measured meanwhile is told on stderr."""
+    """Make the README's table; stderr shows the progress."""
     with contextlib.redirect_stdout(sys.stderr), Lab(args.peers) as lab:
         rows = main_table(lab, args.repeat, [name for name in MAIN if args.k in name])
         print(targets_text(rows), flush=True)

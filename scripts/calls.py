@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: MIT
 """Count the calls of streamcore's functions:  python3 scripts/calls.py [--list]
 
-Time depends on the machine, a count does not. Two figures are made, against a scripted server
-on 127.0.0.1:
+Unlike a time, a count does not depend on the machine. The script counts two things, against a
+scripted server on 127.0.0.1:
 
-    per text event      calls while an event that comes by itself goes through Client.stream;
-                        a generator that is resumed counts as called
+    per text event      calls while one event goes through Client.stream; resuming a generator
+                        counts as a call
     before the first    calls from Client.stream() until the first byte of the request is
     byte                written, on a connection that is open already
 
-    --list              the functions behind each figure, the most called first
+    --list              also list the functions of each count, the most called first
 
-It runs in a Python that has requests, and needs nothing else.
+It needs a Python that has requests, and nothing else.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 PACKAGE = f"{ROOT / 'streamcore'}/"
 SENDING = {"send", "sendall", "sendmsg"}
-FEW, MANY = 20, 120  # events of two answers: what both have in common falls out
+FEW, MANY = 20, 120  # events of two answers; their difference leaves out the calls of the rest
 
-Calls = Dict[str, float]  # how often, by place
+Calls = Dict[str, float]  # place of a function → number of calls
 
 
 @contextlib.contextmanager
@@ -57,13 +57,13 @@ def counting(until_written: bool = False) -> Iterator[Calls]:
 
 
 def answer(events: int) -> Any:
-    """A scripted answer of so many words, each sent by itself."""
+    """Return a scripted answer of ``events`` words, each sent alone."""
     words = [step for at in range(events) for step in ({"text": f" word{at}"}, {"sleep": 0.002})]
     return {"steps": [*words, {"finish": "stop"}, {"done": True}]}
 
 
 def counted(*answers: Any, until_written: bool = False) -> Iterator[Calls]:
-    """Yield the calls that each answer took, one after the other on one connection."""
+    """Yield the calls of each answer; all answers use one connection."""
     from streamcore import Client, LoopbackServer
 
     with LoopbackServer([answer(1), *answers]) as server:
@@ -77,13 +77,13 @@ def counted(*answers: Any, until_written: bool = False) -> Iterator[Calls]:
 
 
 def per_event() -> Calls:
-    """Count the calls of one text event: what a longer answer takes more than a shorter one."""
+    """Count the calls of one text event, from the difference of a long and a short answer."""
     few, many = counted(answer(FEW), answer(MANY))
     return {place: (many[place] - few[place]) / (MANY - FEW) for place in many}
 
 
 def before_first_byte() -> Calls:
-    """Count the calls between ``Client.stream()`` and the first byte that is written."""
+    """Count the calls from ``Client.stream()`` until the first byte is written."""
     (calls,) = counted(answer(1), until_written=True)
     return calls
 

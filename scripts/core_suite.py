@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""Run the tests of what is left when every optional room is deleted.
+"""Run the tests on a copy in which every optional room is deleted.
 
     python3 scripts/core_suite.py [PYTEST ARGUMENT ...]
 
 Copies the checkout into a temporary folder, deletes the optional rooms of the package there, and
-runs pytest. A test module that imports a deleted room is left out, and so are those that look
-at the whole checkout. Many tests of the transport and the client use the loopback provider,
-which imports no other room: it is kept beside the tests, where the package does not see it.
-Needs what the tests need; the running Python is used.
+runs pytest. Test modules that import a deleted room are left out, and so are tests of the whole
+checkout. Many tests of the transport and the client use the loopback provider. It imports no
+other optional room, so it stays beside the tests, where the package does not find it. The
+running Python is used; it must have the packages that the tests need.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PARTS = ("streamcore", "tests", "scripts", ".ci", "setup.cfg", "setup.py", "READ
          "CHANGELOG.md", "LICENSE")
 GONE = set(OPTIONAL) - {"loopback"}
 WHOLE = {"tests/package", "tests/loopback"}
-"""Folders whose tests are about the whole checkout, or about a room that is deleted."""
+"""Folders with tests of the whole checkout, or of a deleted room."""
 PLUGIN = "kept_loopback"
 KEEP = '''"""Lets the tests find the loopback provider, which stands beside them."""
 import streamcore
@@ -57,7 +57,7 @@ def reduce(folder: Path) -> None:
 
 
 def imported(source: str) -> Iterator[str]:
-    """Yield what a test module imports, wherever in it: ``streamcore.ROOM`` or a helper."""
+    """Yield the modules that a test imports anywhere: ``streamcore.ROOM``, or a helper."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -68,7 +68,7 @@ def imported(source: str) -> Iterator[str]:
 
 
 def needs_a_room(path: Path, helpers: Dict[str, Path], seen: Set[Path]) -> bool:
-    """Say whether a test module, or a helper that it imports, imports a room that is gone."""
+    """Return whether a test module, or a helper that it imports, imports a deleted room."""
     seen.add(path)
     for name in imported(path.read_text(encoding="utf-8")):
         top, _, rest = name.partition(".")
@@ -81,7 +81,7 @@ def needs_a_room(path: Path, helpers: Dict[str, Path], seen: Set[Path]) -> bool:
 
 
 def left_out(folder: Path) -> List[str]:
-    """Return the test modules that cannot run without the rooms, by their path."""
+    """Return the paths of the test modules that need a deleted room."""
     tests = folder / "tests"
     helpers = {path.stem: path for path in tests.glob("*.py")}
     found = [path for path in tests.rglob("test_*.py") if needs_a_room(path, helpers, set())]

@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: MIT
 """Show streamcore at work:  python3 scripts/demo.py [ARGUMENT ...]
 
-Runs `streamcore demo` from this checkout, against a provider of its own on 127.0.0.1;
-no key, no network. The running Python is used when it has requests 2.25 or newer;
-otherwise a virtual environment with it is made or reused in .venv/demo, for which
-nothing but Python 3.9 or newer has to be installed.
-Every argument goes to `streamcore demo`.
+Runs `streamcore demo` from this checkout. The demo starts its own provider on 127.0.0.1, so
+it needs no key and no network. If the running Python has requests 2.25 or newer, it is used.
+Otherwise the script makes or reuses a virtual environment in .venv/demo, which needs only
+Python 3.9 or newer. Every argument goes to `streamcore demo`.
 """
 
 import os
 import sys
 
-# Before any newer syntax is met: an old Python gets a sentence.
+# First of all, so that an old Python shows a sentence and not a syntax error.
 if sys.version_info < (3, 9):
     sys.exit("streamcore needs Python 3.9 or newer; this one is %d.%d (%s)."
              % (sys.version_info[0], sys.version_info[1], sys.executable))
@@ -21,13 +20,13 @@ import _venv  # noqa: E402
 
 
 def recent_enough(version):
-    """Say whether this version of requests will do: 2.25 or newer."""
+    """Return whether this version of requests is 2.25 or newer."""
     numbers = version.split(".")[:2]
     return all(n.isdigit() for n in numbers) and tuple(map(int, numbers)) >= (2, 25)
 
 
 def has_requests():
-    """Say whether the running Python has a requests that works and is recent enough."""
+    """Return whether the running Python has a requests that loads and is recent enough."""
     try:
         import requests
     except ImportError:

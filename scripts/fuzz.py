@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""Throw made-up and damaged streams at the pipeline:  python3 scripts/fuzz.py [OPTION ...]
+"""Feed made-up and damaged streams to the pipeline:  python3 scripts/fuzz.py [OPTION ...]
 
     --count N     bodies to try (default 2000)
-    --seed N      where to start (default: from the clock; it is printed)
-    --kind NAME   one kind only: bytes, events, payloads, calls, streams, captures
-    --exhaustive  cut and truncate every recorded stream at every byte instead; minutes
+    --seed N      seed of the first body (default: from the clock; it is printed)
+    --kind NAME   only one kind: bytes, events, payloads, calls, streams, captures
+    --exhaustive  instead, cut and truncate every recorded stream at every byte; takes minutes
 
-Any bytes must give chunks or LlmError and nothing else; whole, byte by byte and in random
-pieces alike, code and message included; the chunks must keep the grammar, survive a trip
-through JSON, and hold no half characters. Recorded streams are tried where there are any.
-Exit code 1 and the seed of the body where one does not hold.
+Any bytes must give chunks or an LlmError, and nothing else. The result must be the same whole,
+byte by byte and in random pieces, code and message included. The chunks must keep the grammar,
+survive JSON, and have no half characters. If recorded streams are there, they are tried too. If
+a body breaks a rule, its seed is printed and the exit code is 1.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ LIMITS = [
 
 
 class Chance(random.Random):
-    """Seeded chance that also says how odd the body at hand is to be."""
+    """A seeded random generator, with the share of odd values in one body."""
 
     def __init__(self, seed: int) -> None:
         super().__init__(seed)
@@ -58,7 +58,7 @@ class Chance(random.Random):
 
 
 def odd(chance: Chance, depth: int = 2) -> Any:
-    """Return a JSON value nobody expects."""
+    """Return an unexpected JSON value."""
     kinds: List[Callable[[], Any]] = [
         lambda: None, lambda: True, lambda: False, lambda: chance.choice((0, 1, -1, 2**70, 10**30)),
         lambda: chance.choice((0.0, 1.5, -0.0, 1e300, float("inf"), float("nan"))),
@@ -73,7 +73,7 @@ def odd(chance: Chance, depth: int = 2) -> Any:
 
 
 def maybe(chance: Chance, usual: Any, share: float = 0.12) -> Any:
-    """Return the usual value, or now and then an odd one."""
+    """Return the usual value, or sometimes an odd value."""
     return odd(chance) if chance.random() < share * chance.oddness else usual
 
 
@@ -141,7 +141,7 @@ def an_event(chance: Chance, data: bytes) -> bytes:
 
 
 def payload_body(chance: Chance, calls: float = 0.2) -> bytes:
-    """A stream of odd payloads, mostly with a proper end."""
+    """Return a stream of odd payloads, most with a proper end."""
     parts = []
     for _ in range(chance.randint(0, 8)):
         text = json.dumps(a_payload(chance, calls), ensure_ascii=chance.random() < 0.7)
@@ -160,7 +160,7 @@ def call_body(chance: Chance) -> bytes:
 
 
 def byte_body(chance: Chance) -> bytes:
-    """Random bytes, or bytes that matter to the framing."""
+    """Return random bytes, or random pieces that matter to the framing."""
     if chance.random() < 0.5:
         return bytes(chance.randrange(256) for _ in range(chance.randint(0, 60)))
     alphabet = [b"data: ", b"data:", b"\n", b"\n\n", b"\r", b"\xff", b"\xe6\x97", b"\xef\xbb\xbf",
@@ -170,7 +170,7 @@ def byte_body(chance: Chance) -> bytes:
 
 
 def event_body(chance: Chance) -> bytes:
-    """Good JSON text, damaged and framed anyhow."""
+    """Return good JSON texts, damaged and put into odd frames."""
     parts = []
     for _ in range(chance.randint(1, 6)):
         data = bytearray(json.dumps(a_payload(chance, 0.3)).encode())
@@ -183,7 +183,7 @@ def event_body(chance: Chance) -> bytes:
 
 
 def damaged(chance: Chance, body: bytes) -> bytes:
-    """A real stream with a few bytes or events changed."""
+    """Return a real stream with a few changed bytes or events."""
     for _ in range(chance.randint(1, 3)):
         if chance.random() < 0.5:
             at = chance.randrange(len(body) + 1)
@@ -218,7 +218,7 @@ KINDS: Dict[str, Callable[[Chance], bytes]] = {
 
 
 def check(outcome: Outcome) -> None:
-    """Hold what an outcome must hold beside the grammar, which ``run`` has checked."""
+    """Check the rules of an outcome; ``run`` has checked the grammar already."""
     for chunk in outcome.chunks:
         text = json.dumps(chunk.to_dict(), ensure_ascii=False)
         text.encode("utf-8")
@@ -234,7 +234,7 @@ def check(outcome: Outcome) -> None:
 
 
 def try_one(seed: int, kind: Optional[str] = None) -> Outcome:
-    """Make one body and try it; raises AssertionError, or what it found."""
+    """Make one body and try it. Raises: AssertionError, or the exception of a bug."""
     chance = Chance(seed)
     name = kind or chance.choice(sorted(KINDS))
     body = KINDS[name](chance)
@@ -254,7 +254,7 @@ def try_one(seed: int, kind: Optional[str] = None) -> Outcome:
 
 
 def exhaustive() -> int:
-    """Run every recorded stream cut in two, and cut short, at every byte up to 4 KB."""
+    """Cut every recorded stream in two, and truncate it, at every byte up to 4 KB."""
     rows = capture_rows()
     for number, row in enumerate(rows):
         body, marker = capture_bytes(row), row["done_marker"]

@@ -38,8 +38,8 @@ from streamcore.values.retry import RetryPolicy  # noqa: E402
 
 TLS = ROOT / "tests" / "tls"
 CA, SERVER_FILES = str(TLS / "ca.pem"), (str(TLS / "server.pem"), str(TLS / "server.key"))
-BIG = b"x" * (16 << 20)  # more than the buffers of both sides take
-CANCEL_AFTER = 0.2  # seconds, and up to a tenth more, spread over the tries
+BIG = b"x" * (16 << 20)  # more than the buffers of both sides hold
+CANCEL_AFTER = 0.2  # seconds; the tries add up to 0.1 s, evenly spread
 CLOCK = 0.3  # seconds
 FRAMES = 10
 PROMISED = {"cancel": 250.0, "clock": 250.0, "delivery": 50.0}  # ms, for a line's median
@@ -73,12 +73,12 @@ FRAMINGS: Dict[str, Dict[str, Any]] = {
 
 
 def clocks(**given: Any) -> ResolvedLimits:
-    """Return limits with every clock off but connect and the given ones."""
+    """Return limits with only the connect clock and the given clocks on."""
     return resolve_limits(Limits(**{**OFF, **given}))
 
 
 def end_of(transport: Transport, url: str, body: bytes = b"{}", **given: Any) -> str:
-    """Make one call to its end; return the code it ends with."""
+    """Make one call to its end; return its error code."""
     try:
         for _piece in transport.open(url, {}, body, **given).pieces():
             pass
@@ -110,14 +110,14 @@ def cancels(count: int, answer: Any, tls: Any, call: Callable[[str, Any], str]) 
 
 
 def in_phase(transport: Transport, answer: Any, tls: Any, count: int) -> List[float]:
-    """Cancel a call where the server has left it."""
+    """Cancel a call while the server is silent at this point."""
     body = BIG if answer is DEAF else b"{}"
     return cancels(count, answer, tls, lambda url, cancel: end_of(
         transport, url, body, limits=clocks(), cancel=cancel))
 
 
 def in_retry(_transport: Transport, tls: Any, count: int) -> List[float]:
-    """Cancel a client that waits to try again."""
+    """Cancel a client while it waits for a retry."""
     def call(url: str, cancel: Any) -> str:
         given = {"limits": Limits(**OFF), "retry": PATIENT, "verify": CA}
         with Client("m", base_url=url, **given) as client:
@@ -131,7 +131,7 @@ def in_retry(_transport: Transport, tls: Any, count: int) -> List[float]:
 
 
 def through_proxy(_transport: Transport, tls: Any, count: int) -> List[float]:
-    """Cancel a call that a proxy forwards, or with TLS tunnels, to a server that is silent."""
+    """Cancel a call through a proxy (with TLS, a tunnel) to a silent server."""
     with Proxy() as proxy:
         transport = Transport(verify=CA, proxies={"http": proxy.url, "https": proxy.url})
         try:
@@ -152,7 +152,7 @@ def firing(transport: Transport, setting: str, url: str, body: bytes = b"{}") ->
 def firings(
     transport: Transport, setting: str, answer: Any, tls: Any, count: int
 ) -> List[float]:
-    """Let a clock fire where the server has left the call."""
+    """Let a clock fire while the server is silent at this point."""
     late = []
     for _ in range(count):
         with LoopbackServer([answer], tls=tls) as server:
@@ -162,7 +162,7 @@ def firings(
 
 
 def connect_firings(transport: Transport, tls: Any, count: int) -> List[float]:
-    """Let the connect clock fire: nobody is let in, or with TLS the handshake is not answered."""
+    """Let the connect clock fire: no connection is accepted, or no TLS handshake is answered."""
     with unattended(full=not tls) as port:
         url = f"http{'s' if tls else ''}://127.0.0.1:{port}/v1"
         return [firing(transport, "connect_timeout", url) for _ in range(count)]
@@ -187,12 +187,12 @@ def unattended(full: bool) -> Iterator[int]:
 
 
 def our_pieces(transport: Transport, url: str) -> Iterator[bytes]:
-    """Yield the body as the transport hands it on."""
+    """Yield the pieces of the body from the transport."""
     return transport.open(url, {}, b"{}", limits=clocks()).pieces()
 
 
 def requests_pieces(size: Optional[int]) -> Callable[[Transport, str], Iterator[bytes]]:
-    """Return a reader by requests' ``iter_content(size)``, which the transport does without."""
+    """Return a reader by requests' ``iter_content(size)``, for comparison."""
     def pieces(_transport: Transport, url: str) -> Iterator[bytes]:
         with requests.post(url, data=b"{}", stream=True, verify=CA) as response:
             yield from response.iter_content(size)
@@ -233,7 +233,7 @@ Measure = Callable[[Transport, Any, int], List[float]]
 
 
 def measures() -> Iterator[Tuple[str, Measure]]:
-    """Yield the name of each line and what measures it."""
+    """Yield the name of each line and the function that measures it."""
     for name, answer in PHASES.items():
         yield f"cancel: {name}", lambda t, tls, n, a=answer: in_phase(t, a, tls, n)
     yield "cancel: retry wait", in_retry
@@ -248,7 +248,7 @@ def measures() -> Iterator[Tuple[str, Measure]]:
 
 
 def rows(count: int, word: str) -> Iterator[Tuple[str, List[float]]]:
-    """Yield the name and the seconds of each measurement that ``word`` is in."""
+    """Yield the name and the seconds of each measurement whose name has ``word``."""
     for tls in (None, SERVER_FILES):
         transport = Transport(verify=CA)
         warm_up(transport, tls)
@@ -260,25 +260,25 @@ def rows(count: int, word: str) -> Iterator[Tuple[str, List[float]]]:
 
 
 def warm_up(transport: Transport, tls: Any) -> None:
-    """Make one call, so that importing requests and the like is in no figure."""
+    """Make one call, so that no figure includes late imports."""
     with LoopbackServer([{"body": "x"}], tls=tls) as server:
         code = end_of(transport, server.base_url, limits=clocks())
         assert code == "end", code
 
 
 def summary(seconds: List[float]) -> Dict[str, float]:
-    """Return p50, p99 and the most, in ms."""
+    """Return p50, p99 and the maximum, in ms."""
     ordered = sorted(seconds)
     at = {"p50": len(ordered) // 2, "p99": int(len(ordered) * 0.99), "max": len(ordered) - 1}
     return {key: round(ordered[min(n, len(ordered) - 1)] * 1000, 1) for key, n in at.items()}
 
 
 def main(arguments: Optional[List[str]] = None) -> int:
-    """Measure, print the table, and write the figures where asked; 1 for a broken promise."""
+    """Measure, print the table, write the figures; return 1 for a broken promise."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--count", type=int, default=20, help="tries for each line (20)")
-    parser.add_argument("--json", metavar="FILE", help="write the figures there")
-    parser.add_argument("-k", metavar="WORD", default="", help="only lines with this in the name")
+    parser.add_argument("--json", metavar="FILE", help="also write the figures to FILE")
+    parser.add_argument("-k", metavar="WORD", default="", help="only lines whose name has WORD")
     given = parser.parse_args(arguments)
     figures, broken = {}, []
     print(f"{'ms':<44}{'p50':>8}{'p99':>8}{'max':>8}")

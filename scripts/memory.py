@@ -32,7 +32,7 @@ from streamcore.values.errors import LlmError  # noqa: E402
 from streamcore.values.limits import Limits  # noqa: E402
 
 MIB = 1 << 20
-ENDLESS = 1 << 31  # bytes after which the server gives up: no limit lets so many pass
+ENDLESS = 1 << 31  # bytes after which the server stops; every limit is lower
 RSS_UNIT = 1 if sys.platform == "darwin" else 1024  # bytes of ru_maxrss
 PATIENT = Limits(total_timeout=None, idle_timeout=120.0)
 
@@ -43,7 +43,7 @@ def event(delta: Dict[str, Any]) -> bytes:
 
 
 def repeated(start: bytes, again: bytes) -> Iterator[bytes]:
-    """Yield ``start``, then ``again`` without end, in pieces of some 64 KiB."""
+    """Yield ``start``, then ``again`` without end, in pieces of about 64 KiB."""
     yield start
     block = again * (65536 // len(again) + 1)
     for _ in range(ENDLESS // len(block)):
@@ -57,13 +57,13 @@ def fragment(arguments: str, **named: str) -> bytes:
 
 
 def document(size: int, again: bytes) -> bytes:
-    """Return a JSON document of so many bytes, most of them one list."""
+    """Return a JSON document of the given size; most of it is one list."""
     start, end = b'{"choices":[],"x":[0', b"]}"
     return start + again * ((size - len(start) - len(end)) // len(again)) + end
 
 
 class Case(NamedTuple):
-    """A body, most without an end, and what its limit lets the memory grow by."""
+    """A body, endless in most cases, and the growth of memory that its limit allows."""
 
     status: int
     body: Callable[[], Iterator[bytes]]
@@ -74,8 +74,8 @@ class Case(NamedTuple):
 CASES = {
     "body": Case(200, lambda: repeated(b"", event({"content": "x" * 4000})), 450),
     "document": Case(200, lambda: iter([document(8 * MIB, b',"%s"' % (b"x" * 5000))]), 100),
-    # the worst that is read: Python's own reader makes a list of 56 bytes and more of each two
-    # or three bytes, and nothing can interrupt it
+    # the worst document: Python's JSON reader makes a list of 56 bytes or more from two or
+    # three bytes, and cannot be interrupted
     "document of lists": Case(200, lambda: iter([document(1_100_000, b",[]")]), 100),
     "events": Case(200, lambda: repeated(b"", b"data: " + document(250_000, b",[]") + b"\n\n"), 50),
     "arguments": Case(200, lambda: repeated(
@@ -100,12 +100,12 @@ def send(sock: socket.socket, case: Case, gzipped: bool) -> None:
     if gzipped:
         sock.sendall(machine.flush())
     sock.shutdown(socket.SHUT_WR)
-    while sock.recv(65536):  # unread bytes would make the end a reset
+    while sock.recv(65536):  # with unread bytes, closing would send a reset
         pass
 
 
 def serve(listener: socket.socket) -> None:
-    """Answer each request by its path, one after the other, until the listener is closed."""
+    """Answer one request after another, by its path, until the listener is closed."""
     while True:
         try:
             sock, _peer = listener.accept()
@@ -118,7 +118,7 @@ def serve(listener: socket.socket) -> None:
                     continue
                 name, _, coding = head.split()[1].decode().split("/")[1].partition("-")
                 send(sock, CASES[name.replace("_", " ")], bool(coding))
-            except OSError:  # the client has what it wanted
+            except OSError:  # the client has left
                 pass
 
 
@@ -126,7 +126,7 @@ def serve(listener: socket.socket) -> None:
 
 
 def end_of(client: Client, cancel: threading.Event) -> str:
-    """Make one call; return the code it ends with."""
+    """Make one call; return its error code."""
     try:
         client.complete("x", cancel=cancel)
     except LlmError as error:
@@ -135,7 +135,7 @@ def end_of(client: Client, cancel: threading.Event) -> str:
 
 
 def peak() -> int:
-    """Return the most bytes this process has had."""
+    """Return the peak memory of this process in bytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * RSS_UNIT
 
 
@@ -179,8 +179,8 @@ def main(arguments: List[str]) -> int:
         return 0
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", metavar="FILE", help="write the rows there too")
-    parser.add_argument("-k", metavar="WORD", default="", help="only cases with it in their name")
+    parser.add_argument("--json", metavar="FILE", help="also write the rows to FILE")
+    parser.add_argument("-k", metavar="WORD", default="", help="only cases whose name has WORD")
     parser.add_argument("--tries", type=int, default=5, help="cancels of each case")
     args = parser.parse_args(arguments)
     rows, broken = {}, []

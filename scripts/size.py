@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Print how much code the package has, and how much of it is loaded.
+"""Print how many code lines the package has, and how many of them are loaded.
 
-    python3 scripts/size.py                         each room, the whole, and what is loaded
-    python3 scripts/size.py --without agent,cli     the whole without some rooms
-    python3 scripts/size.py --with agent            the core and these rooms only
+    python3 scripts/size.py                         each room, the total, and the loaded lines
+    python3 scripts/size.py --without agent,cli     without these optional rooms
+    python3 scripts/size.py --with agent            with only these optional rooms
 
-A code line is a line that is not blank, a comment or part of a docstring. What is loaded is
-measured in a process of its own, after one success and one failure: by ``parse_stream`` and
-``assemble``, and by ``Client(provider="openai")`` against a server in another process. The
-client needs requests; where it is not installed, that number is left out.
+A code line is a line that is not blank, a comment or part of a docstring. The loaded lines are
+counted in a separate process, after one success and one failure: of ``parse_stream`` and
+``assemble``, and of ``Client(provider="openai")`` against a server in another process. Without
+requests, the number of the client is left out.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ with Client("gpt-5", provider="openai", api_key="sk-size", base_url=sys.argv[1],
 
 
 def code_lines(source: str) -> int:
-    """Return how many lines of a source are code."""
+    """Return the number of code lines of a source."""
     said = {line for node in ast.walk(ast.parse(source)) if is_docstring(node)
             for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)}
     skipped = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT,
@@ -79,19 +79,19 @@ def code_lines(source: str) -> int:
 
 
 def is_docstring(node: ast.AST) -> bool:
-    """Say whether a node is a bare string: a docstring, or one below a constant."""
+    """Return whether a node is a bare string, such as a docstring."""
     value = getattr(node, "value", None)
     return isinstance(node, ast.Expr) and isinstance(getattr(value, "value", None), str)
 
 
 def sizes(package: Path = PACKAGE) -> Dict[str, int]:
-    """Return the code lines of each file of the package, by its path in it."""
+    """Return the code lines of each file, by its path in the package."""
     return {path.relative_to(package).as_posix(): code_lines(path.read_text(encoding="utf-8"))
             for path in sorted(package.rglob("*.py"))}
 
 
 def by_room(files: Dict[str, int]) -> Dict[str, int]:
-    """Return the code lines of each room; those of the top files stand under ""."""
+    """Return the code lines of each room; the key "" has those of the top files."""
     rooms: Dict[str, int] = {}
     for path, lines in files.items():
         room = path.partition("/")[0] if "/" in path else ""
@@ -100,7 +100,7 @@ def by_room(files: Dict[str, int]) -> Dict[str, int]:
 
 
 def loaded(code: str, *args: str) -> Dict[str, int]:
-    """Return the code lines of each file that code loads in a process of its own."""
+    """Run ``code`` in a separate process; return the code lines of each file it loads."""
     done = subprocess.run([sys.executable, "-c", code, *args], stdout=subprocess.PIPE,
                           check=True, timeout=60)
     paths = [Path(name).resolve().relative_to(PACKAGE).as_posix()
@@ -110,7 +110,7 @@ def loaded(code: str, *args: str) -> Dict[str, int]:
 
 
 class Provider(BaseHTTPRequestHandler):
-    """Answers the first request with a good stream, and any later one with an error."""
+    """Answers the first request with a good stream, and later requests with an error."""
 
     asked = 0
 
@@ -133,7 +133,7 @@ class Provider(BaseHTTPRequestHandler):
 
 
 def loaded_by_client() -> Dict[str, int]:
-    """Return what a client loads, against a server that runs here while the client runs there."""
+    """Return what a client loads in another process; its server runs in this process."""
     Provider.asked = 0
     with HTTPServer(("127.0.0.1", 0), Provider) as server:
         thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
@@ -146,14 +146,14 @@ def loaded_by_client() -> Dict[str, int]:
 
 
 def loads() -> Iterator[Tuple[str, Dict[str, int]]]:
-    """Yield what is measured: its name, and what it loads."""
+    """Yield the name of each way of use, and the files it loads with their code lines."""
     yield "parse_stream and assemble", loaded(PARSING)
     if importlib.util.find_spec("requests") is not None:
         yield 'Client(provider="openai")', loaded_by_client()
 
 
 def chosen(only: str, without: str) -> List[str]:
-    """Return the optional rooms that are counted. Raises: ``SystemExit`` for an unknown one."""
+    """Return the optional rooms to count. Raises: ``SystemExit`` for an unknown room."""
     named = {name: [word for word in text.split(",") if word]
              for name, text in (("--with", only), ("--without", without))}
     for option, words in named.items():
@@ -169,7 +169,7 @@ def main(args: List[str]) -> int:
     parser = ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--with", dest="only", default="", metavar="ROOMS")
     parser.add_argument("--without", default="", metavar="ROOMS")
-    parser.add_argument("--files", action="store_true", help="each file that is loaded, too")
+    parser.add_argument("--files", action="store_true", help="also print each loaded file")
     given = parser.parse_args(args)
     rooms = by_room(sizes())
     kept = ["", *REQUIRED, *chosen(given.only, given.without)]

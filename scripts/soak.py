@@ -2,16 +2,17 @@
 """Call a faulty server again and again, then look for leaks:  python3 scripts/soak.py [OPTION ...]
 
     --calls N     calls to make (default 1000)
-    --seconds S   stop after so many seconds, whatever is left (default 300)
+    --seconds S   stop after S seconds, even if calls are left (default 300)
     --threads N   threads that call at the same time (default 4)
-    --seed N      where to start (default: from the clock; it is printed)
-    --call N      only this one call of the seed, to see a fault again
+    --seed N      seed of all draws (default: from the clock; it is printed)
+    --call N      only call N of the seed, to repeat a fault
 
-Each call draws a case (a good answer of some framing, or one fault), a way to consume it and
-plain or TLS. It knows what it asked for: its own words come back in the text, so a byte of
-another answer shows. Checked: outcome, code, clock, partial, times; on the server's side, how
-often it was asked and that every connection left open by it was closed; at the end threads,
-descriptors, live objects and memory. Exit code 1 and the input of each call that went wrong.
+Each call draws a case (a good answer in some framing, or one fault), a way to consume it, and
+plain HTTP or TLS. The answer repeats the words of its request, so a byte of another answer is
+noticed. Checked for each call: outcome, code, clock, partial, times. Checked at the server: the
+number of requests, and that the client closed each connection. Checked at the end: threads,
+descriptors, live objects and memory. If a call went wrong, its input is printed and the exit
+code is 1.
 """
 
 from __future__ import annotations
@@ -53,22 +54,22 @@ TLS = ROOT / "tests" / "tls"
 KEY = "sk-soak-0123456789abcdefghij"
 
 ROUND = 60  # calls between two restarts of the servers
-LATE = 5.0  # seconds a call may take, or be late, on a busy machine; 0.25 is promised
-HUNG = 120.0  # seconds after which a round that has not ended never will
-WARM = 12  # rounds until caches, and the pools of servers that are gone, are full
-FILLING = 512 * 1024  # bytes the memory may grow by until then
-FLAT = 192 * 1024  # bytes it may grow by afterwards, whatever the calls
+LATE = 5.0  # seconds a call may take or be late on a busy machine; 0.25 is promised
+HUNG = 120.0  # seconds after which a round counts as hung
+WARM = 12  # rounds until caches, and pools of stopped servers, are full
+FILLING = 512 * 1024  # bytes by which memory may grow during the warm-up
+FLAT = 192 * 1024  # bytes by which memory may grow afterwards
 FLAT_PER_CALL = 50  # bytes more for each call
-LOST = 0.02  # share of calls that may meet a server which leaves without a word
-SHOWN = 5  # calls that went wrong and are shown in full
+LOST = 0.02  # share of calls that may lose a request to a server that stops
+SHOWN = 5  # wrong calls that are shown in full
 
 
 class Wrong(Exception):
-    """A call that did not end as it had to."""
+    """A call whose outcome was not the expected one."""
 
 
 class Boom(Exception):
-    """The consumer's own exception, which is to come out unchanged."""
+    """The consumer's own exception, which must come out unchanged."""
 
 
 # -- calls --------------------------------------------------------------------------------
@@ -76,15 +77,15 @@ class Boom(Exception):
 
 @dataclass
 class Outcome:
-    """How a call ended: a message, an error, or left by its consumer."""
+    """How a call ended: with a message, with an error, or because its consumer left."""
 
     message: Optional[AssistantMessage] = None
     error: Optional[LlmError] = None
-    seen: Optional[str] = None  # text that was shown, where it was looked at
+    seen: Optional[str] = None  # the text that was shown, if the call looks at it
 
 
 class Call:
-    """One call: what it asks for, how, and when somebody else stops it."""
+    """One call: its case, the way it is consumed, and when it is stopped."""
 
     def __init__(self, number: int, name: str, case: Case, chance: random.Random) -> None:
         self.number = number
@@ -98,7 +99,7 @@ class Call:
         self.cancel = threading.Event()
         self.stopped_at: Optional[float] = None
         self.stopped_first = False  # before anything was sent
-        self.lost = False  # written whole to a connection that its server had just left
+        self.lost = False  # written whole to a connection that the server had just closed
         self.took = 0.0
 
     def __str__(self) -> str:
@@ -144,7 +145,7 @@ def on_chunk_raise(call: Call, client: Client) -> Outcome:
 
 
 def pull(stream: Stream, most: int = -1) -> Outcome:
-    """Take chunks, all or so many, checking their grammar and what follows the end."""
+    """Take all or some chunks; check their grammar and the end."""
     grammar, seen = ChunkGrammar(), cast(List[str], [])
     try:
         for taken, chunk in enumerate(stream, 1):
@@ -305,7 +306,7 @@ def check_error(call: Call, error: LlmError, whole: Optional[str]) -> None:
         expect(late < LATE, f"stopped {late:.2f} s late")
         return
     if error.code == "TRANSPORT" != case.code and error.partial == Partial():
-        # Another case's server left the connection unsaid, just as this request went out.
+        # Another case's server closed the connection just as this request was sent.
         call.lost = failure.details == {"request_sent": True}
         if call.lost:
             return
@@ -321,7 +322,7 @@ def check_error(call: Call, error: LlmError, whole: Optional[str]) -> None:
 
 
 def check_stop(call: Call) -> None:
-    """A call that was stopped may still end as it would have, if it was about to."""
+    """A stopped call may still have its normal outcome, if it was about to end."""
     if call.stopped_at is not None:
         late = time.monotonic() - call.stopped_at
         expect(late < LATE, f"stopped {late:.2f} s before, and not ABORTED")
@@ -343,7 +344,7 @@ PASSING: Dict[str, Dict[str, Any]] = {
 
 
 def retried(chance: random.Random) -> None:
-    """A fault that passes: tried again, told once, unless text was shown."""
+    """A fault that passes: the call is tried again, unless text was shown."""
     name = chance.choice(list(PASSING))
     told: List[Any] = []
     with LoopbackServer([PASSING[name], WHOLE]) as server, Client(
@@ -362,7 +363,7 @@ def retried(chance: random.Random) -> None:
 
 
 def exhausted(chance: random.Random) -> None:
-    """A fault that stays: the first request and two more, then its code."""
+    """A fault that stays: three requests, then its code."""
     with LoopbackServer([PASSING["status 503"]]) as server, Client(
             "m", base_url=server.base_url, retry=RETRY) as client:
         stream = client.stream("x")
@@ -373,7 +374,7 @@ def exhausted(chance: random.Random) -> None:
 
 
 def cancelled_between(chance: random.Random) -> None:
-    """The caller stops it in the wait for the next try."""
+    """The caller stops the call while it waits for the next try."""
     patient = RetryPolicy(max_retries=2, initial_delay=60.0, max_delay=60.0)
     cancel = threading.Event()
     timer = threading.Timer(chance.uniform(0.05, 0.2), cancel.set)
@@ -388,7 +389,7 @@ def cancelled_between(chance: random.Random) -> None:
 
 
 def refused(chance: random.Random) -> None:
-    """Nobody listens there."""
+    """No server listens at the address."""
     with socket.socket() as sock:
         sock.bind(("127.0.0.1", 0))  # bound and not listening: nobody else can take the port
         url = f"http://127.0.0.1:{sock.getsockname()[1]}/v1"
@@ -398,7 +399,7 @@ def refused(chance: random.Random) -> None:
 
 
 def closed_among_calls(chance: random.Random) -> None:
-    """The client is closed while others call: each is answered, or told so."""
+    """The client is closed during other calls: each is answered, or fails with TRANSPORT."""
     ends: List[str] = []
 
     def call(client: Client) -> None:
@@ -590,7 +591,7 @@ class Soak:
         self._wrong(f"an exception in {raised.thread}", f"{raised.exc_value!r}")
 
     def _ask_servers(self, made: List[Call], servers: Tuple[LoopbackServer, ...]) -> None:
-        """See that each call was asked for as often as it may be, and left."""
+        """Check how often each call was sent, and that its connection was closed."""
         for secure, server in enumerate(servers):
             records = server.requests
             asked = collections.Counter(record.last_user() for record in records)
@@ -610,7 +611,7 @@ class Soak:
                 self._wrong("requests that nobody made", f"{asked}")
 
     def _weigh(self, number: int) -> None:
-        """Begin to count memory after the first round, and to compare later."""
+        """Start to trace memory after the first round, and compare it in later rounds."""
         if number == 0:
             tracemalloc.start()
             return
@@ -658,7 +659,7 @@ def live_objects() -> Counter[str]:
 
 
 def open_descriptors() -> "set[Tuple[str, str]]":
-    """Return number and target of each open descriptor; nothing where it cannot be known."""
+    """Return number and target of each open descriptor; nothing if the system has no list."""
     found: "set[Tuple[str, str]]" = set()
     try:
         numbers = os.listdir("/proc/self/fd")
@@ -667,13 +668,13 @@ def open_descriptors() -> "set[Tuple[str, str]]":
     for number in numbers:
         try:
             found.add((number, os.readlink(f"/proc/self/fd/{number}")))
-        except OSError:  # the one that listed the folder is closed again
+        except OSError:  # the descriptor that listed the folder is closed already
             pass
     return found
 
 
 def report(soak: Soak, took: float) -> None:
-    """Print what there was, and what went wrong."""
+    """Print the counts, and what went wrong."""
     counts = ", ".join(f"{name} {count}" for name, count in sorted(soak.outcomes.items()))
     print(f"{soak.done} calls in {took:.1f} s: {soak.requests} requests on"
           f" {soak.connections} connections; memory {soak.grown / 1024:+.0f} KiB")

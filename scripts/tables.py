@@ -2,12 +2,12 @@
 """Write the reference tables of the rooms' README pages from the code.
 
     python3 scripts/tables.py             rewrites each table in its page
-    python3 scripts/tables.py --check     exits 1 where a page differs, writes nothing
-    python3 scripts/tables.py --print     shows all tables, reads and writes no page
+    python3 scripts/tables.py --check     exits 1 if a page differs, writes nothing
+    python3 scripts/tables.py --print     prints all tables, reads and writes no page
 
-A table stands between two marker comments, <!-- NAME:begin --> and <!-- NAME:end -->. What is
-outside of them is left alone. Nothing has to be installed. What a table says about a code, a
-setting of one's own or a kind of value stands in this script; a new one without words is an error.
+A table stands between two marker comments, <!-- NAME:begin --> and <!-- NAME:end -->. The text
+outside of them stays unchanged. Nothing has to be installed. This script has the words for error
+codes, for settings without a docstring, and for kinds of values; a missing word is an error.
 """
 
 from __future__ import annotations
@@ -43,51 +43,51 @@ from streamcore.values.retry import RetryPolicy  # noqa: E402
 from streamcore.wire.dialects import dialect_names, find_dialect  # noqa: E402
 
 WHEN: Dict[str, str] = {
-    "MISSING_CREDENTIAL": "No key was given, and the provider needs one.",
+    "MISSING_CREDENTIAL": "The provider needs a key, and none was given.",
     "INVALID_CREDENTIAL": "The key has characters that no header can carry.",
-    "INVALID_REQUEST": "Refused before any I/O, or with HTTP 400, 413 or 422.",
-    "UNSUPPORTED_CONTENT": "The provider cannot take a part of the request. Before any I/O.",
-    "UNSUPPORTED_REASONING_EFFORT": "The provider has no such effort. Before any I/O.",
+    "INVALID_REQUEST": "The request was refused before any I/O, or with HTTP 400, 413 or 422.",
+    "UNSUPPORTED_CONTENT": "The provider cannot take a part of the request. Raised before any I/O.",
+    "UNSUPPORTED_REASONING_EFFORT": "The provider has no such effort. Raised before any I/O.",
     "AUTH": "The provider refuses the key.",
     "QUOTA": "The money or the quota is used up.",
-    "RATE_LIMIT": "Too many requests or tokens in a stretch of time.",
+    "RATE_LIMIT": "Too many requests or tokens in a period of time.",
     "CONTEXT_WINDOW_EXCEEDED": "The request does not fit the model's context window.",
     "SERVER": "HTTP 5xx, or an error inside the stream.",
-    "TRANSPORT": "DNS, refused, TLS, proxy, reset, broken framing; the failure has the phase. "
-                 "A bad certificate, a proxy that refuses, or a closed client is not worth another "
-                 "try.",
-    "TIMEOUT": "A clock fired; the failure has the clock, the message the setting to raise. Also "
-               "HTTP 408. After the total clock no try is left.",
+    "TRANSPORT": "DNS, refused, TLS, proxy, reset, broken framing; `phase` says where. After a bad "
+                 "certificate, a proxy that refuses, or a closed client, there is no other try.",
+    "TIMEOUT": "A clock fired, or HTTP 408. `clock` names the clock, and the message names the "
+               "setting to raise. After the total clock there is no other try.",
     "STREAM_CLOSED": "The body ended without a proven end.",
-    "MALFORMED_RESPONSE": "Not a stream, bad UTF-8 or JSON, wrong shapes, or over a size limit.",
+    "MALFORMED_RESPONSE": "The body is no stream, or has bad UTF-8, bad JSON, wrong shapes, or too "
+                          "many bytes.",
     "MALFORMED_TOOL_CALL": "A tool call that cannot be trusted.",
-    "EMPTY_RESPONSE": "A good end, and nothing in the answer.",
+    "EMPTY_RESPONSE": "The answer has a proven end and no content.",
     "ABORTED": "You cancelled the call, or closed its stream.",
     "CONTENT_FILTER": "The provider refuses the content, or its filter ended the answer.",
     "INSUFFICIENT_SYSTEM_RESOURCE": "A finish word of DeepSeek: it had no capacity.",
     "NO_ADAPTER": "No adapter is registered for the provider.",
-    "DUPLICATE_ADAPTER": "Another adapter has the route already.",
+    "DUPLICATE_ADAPTER": "Another adapter already has the route.",
     "REGISTRATION_DISPOSED": "The registration has ended.",
     "INVALID_ADAPTER": "An adapter or middleware raised, or broke the grammar of the chunks.",
     "INVALID_PREPARED_CALL": "A prepared call was used twice, or with another config.",
-    "INVALID_CONFIG": "A configuration file or variable; the message has the place.",
-    "SESSION": "The session's file, its lock, or its disk.",
+    "INVALID_CONFIG": "A configuration file or variable is wrong; the message names the place.",
+    "SESSION": "The session's file, its lock or its disk failed.",
     "AGENT_LIMIT": "Only in an agent's result: a cap was reached.",
     "TOOL_FAILED": "Only in an agent's result: a tool crashed, hung, or failed twice alike.",
 }
 SETTING_WORDS: Dict[str, str] = {
-    "provider": "a provider's name, or one of a section `[provider NAME]`",
+    "provider": "the name of a provider, or of a section `[provider NAME]`",
     "model": "the model's name at the provider",
-    "base_url": "another address than the provider's",
-    "api_key": "the key; only from a file that its owner alone can read",
-    "api_key_env": "the variables that may hold the key, the first one that is set",
-    "headers": "headers of every request",
+    "base_url": "an address to use instead of the provider's",
+    "api_key": "the API key; in a file only if nobody but its owner can access the file",
+    "api_key_env": "the variables that may hold the API key; the first one that is set counts",
+    "headers": "headers for every request",
     "app": "your tool as name/version, for the User-Agent",
     "proxy": "the proxy of every request",
     "verify": "yes, no, or a file of certificates",
     "cert": "the file of a client certificate",
     "pool_size": "idle connections kept, 1 or more",
-    "like": "the provider that this one is like",
+    "like": "the provider whose profile this one starts from",
 }
 KIND_WORDS: Dict[Callable[..., Any], str] = {
     kinds.read_clock: "time or none", kinds.read_seconds: "time", kinds.read_size: "size",
@@ -105,14 +105,14 @@ def table(head: str, rows: List[Tuple[str, ...]]) -> str:
 
 
 def cell(text: str) -> str:
-    """Return a text that breaks no row; what stands in backquotes stays as it is."""
+    """Return a text that is safe in a cell; text in backquotes stays unchanged."""
     parts = " ".join(text.split()).replace("``", "`").replace("|", "\\|").split("`")
     parts[::2] = [part.replace("<", "&lt;") for part in parts[::2]]
     return "`".join(parts)
 
 
 def described(owner: Any) -> Dict[str, str]:
-    """Return what a docstring says of each field, as ``name: text`` or ``name  text``."""
+    """Return a docstring's text on each field, written ``name: text`` or ``name  text``."""
     names = "|".join(item.name for item in fields(owner))
     found: Dict[str, str] = {}
     name, depth = "", 0
@@ -191,7 +191,7 @@ def providers() -> str:
 
 
 def notes() -> str:
-    """What each provider does otherwise: the option that fits to it, its reason and source."""
+    """The notes of each provider: the option, what it does, its reason and source."""
     return table("provider | option | what it does | why | source", [
         (f"`{one.name}`", _set(one, note), cell(note.text), cell(note.reason), cell(note.source))
         for one in list_profiles() for note in one.notes
@@ -229,6 +229,11 @@ def _clocks(profile: ProviderProfile) -> str:
     return f"{first}idle {resolved.idle_timeout:g} s, {total}"
 
 
+def escaped(value: Any) -> str:
+    """Return a value as it stands in a cell: a bar would begin another one."""
+    return str(value).replace("|", "\\|")
+
+
 def options() -> str:
     """The options of each dialect."""
     rows: Dict[str, Tuple[str, ...]] = {}
@@ -237,7 +242,7 @@ def options() -> str:
         said = {key: text for one in reversed(owner.__mro__[:-1])
                 for key, text in described(one).items()}
         for key, default in owner.DEFAULTS.items():
-            rows.setdefault(key, (f"`{key}`", said[key], f"`{default}`"))
+            rows.setdefault(key, (f"`{key}`", said[key], f"`{escaped(default)}`"))
     return table("option | meaning | default", list(rows.values()))
 
 
@@ -286,7 +291,7 @@ def setting_table() -> str:
 
 
 def loopback_script() -> str:
-    """The format of a loopback script, as the room's docstring tells it."""
+    """The format of a loopback script, from the docstring of the room."""
     return f"```text\n{(loopback.__doc__ or '').strip()}\n```"
 
 
@@ -307,10 +312,10 @@ TABLES: Dict[str, Dict[str, Callable[[], str]]] = {
 
 
 def replaced(page: str, name: str, text: str) -> str:
-    """Return the page with one table in its place.
+    """Return the page with a new table between its markers.
 
     Raises:
-        ValueError: where the page has no such markers.
+        ValueError: when the page does not have the markers.
     """
     begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
     before, found, rest = page.partition(begin)
@@ -342,7 +347,7 @@ def main(args: List[str], root: Path = ROOT) -> int:
 
 
 def _update(path: Path, tables: Mapping[str, Callable[[], str]], write: bool) -> bool:
-    """Bring a page up to date, or say whether it is not."""
+    """Update a page, or, without ``write``, return whether it differs."""
     page = wanted = path.read_text(encoding="utf-8")
     for name, make in tables.items():
         wanted = replaced(wanted, name, make())

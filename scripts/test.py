@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: MIT
 """Run the tests:  python3 scripts/test.py [PYTEST ARGUMENT ...]
 
-Makes or reuses a virtual environment in .venv/test with what the tests need, then runs
-pytest there on this checkout. Nothing but Python 3.9 or newer has to be installed.
-The tests are shared out over a few processes, since many of them wait for clocks; a process
-that is done takes from the others, and with -n 0 there is only one.
-Every argument goes to pytest; paths count from the top folder:
+Makes or reuses a virtual environment in .venv/test that has the packages of the tests, then
+runs pytest there on this checkout. Only Python 3.9 or newer has to be installed.
+Several processes share the tests, because many tests wait for clocks. An idle process takes
+tests from the others. With -n 0 there is only one process.
+Every argument goes to pytest; paths are relative to the top folder:
 
     python3 scripts/test.py                       all tests
     python3 scripts/test.py -m "not long"         without the long fuzz and soak parts
-    python3 scripts/test.py -k sse -x             some, up to the first failure
+    python3 scripts/test.py -k sse -x             some tests, until the first failure
 
--h or --help shows this text and makes nothing. pytest's own help, once the
-environment stands:  .venv/test/bin/python -m pytest --help
+-h or --help shows this text and makes nothing. When the environment is made, this shows
+pytest's own help:  .venv/test/bin/python -m pytest --help
 """
 
 import os
 import sys
 
-# Before any newer syntax is met: an old Python gets a sentence.
+# First of all, so that an old Python shows a sentence and not a syntax error.
 if sys.version_info < (3, 9):
     sys.exit("streamcore needs Python 3.9 or newer; this one is %d.%d (%s)."
              % (sys.version_info[0], sys.version_info[1], sys.executable))
@@ -39,7 +39,7 @@ def main(args):
 
 
 def shared_out(args):
-    """Return what shares the tests out, unless the caller says how, or wants to look inside."""
+    """Return pytest's options for several processes; none if the arguments exclude them."""
     told = ("-n", "--numprocesses", "--dist", "-p", "--pdb", "--trace", "-s", "--capture")
     if any(arg.startswith(told) for arg in args):
         return []

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: MIT
 """streamcore: a language model's streaming answer as one trusted message.
 
-Public names are listed here and loaded when first used, so that importing the
-package costs next to nothing and works where ``requests`` is not installed. A name whose
-room a copy leaves out raises an ``ImportError`` that says how to get the room.
+All public names are listed here. Each is loaded when it is first used: importing the
+package is quick, and works where ``requests`` is not installed. If a copy of the package
+leaves out the room of a name, that name raises an ``ImportError`` that says how to get it.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
 
-TYPE_CHECKING = False  # type checkers take it for true; typing itself would cost more to import
+TYPE_CHECKING = False  # type checkers assume it is true; importing ``typing`` would take time
 
 __version__ = "0.2.0"
 
@@ -35,6 +35,7 @@ _HOMES: dict[str, str] = {
         "session": "Session",
         "providers": "ProviderProfile ModelInfo OptionNote get_profile list_profiles",
         "wire.dialects": "Dialect DialectOptions find_dialect register_dialect",
+        "wire.dialects.anthropic_messages": "AnthropicMessagesOptions",
         "wire.dialects.chat_completions": "ChatCompletionsOptions",
         "runtime": "HttpAdapter HttpSettings LlmAdapter LlmRuntime PreparedCall",
         "transport": "Transport",
@@ -46,8 +47,8 @@ _HOMES: dict[str, str] = {
     }.items() for name in names.split()
 }
 
-# The same names for type checkers, which do not run __getattr__. A room that a copy leaves out is
-# no error of the host that carries the copy: its names are of any type there.
+# The same names for type checkers, which do not run __getattr__. If a copy leaves a room out,
+# the "type: ignore" keeps the host's type check clean; the names of that room are of type Any.
 if TYPE_CHECKING:
     from .agent import (  # type: ignore[import-not-found,unused-ignore]
         Agent as Agent,
@@ -96,6 +97,9 @@ if TYPE_CHECKING:
         DialectOptions as DialectOptions,
         find_dialect as find_dialect,
         register_dialect as register_dialect,
+    )
+    from .wire.dialects.anthropic_messages import (
+        AnthropicMessagesOptions as AnthropicMessagesOptions,
     )
     from .wire.dialects.chat_completions import (
         ChatCompletionsOptions as ChatCompletionsOptions,

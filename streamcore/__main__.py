@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The command line as ``python -m``; see ``cli``.
+"""Runs the command line as ``python -m streamcore``; the command line itself is in ``cli``.
 
-Its modules are loaded inside of a guard, so that a Ctrl-C while they load ends as quietly, and
-with the same exit code, as one that comes later.
+The modules of ``cli`` are loaded inside the ``try``. So a Ctrl-C while they load ends in the
+same message and exit code as a later one.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ def run() -> int:
         if not text:
             raise
         sys.stderr.write(text + "\n")
-        return 2  # as ``exits.USAGE``, which is not there
+        return 2  # the value of ``exits.USAGE``; that module was left out
     except KeyboardInterrupt:
         sys.stderr.write("interrupted\n")
-        return 130  # as ``exits.INTERRUPTED``, which may not be loaded yet
+        return 130  # the value of ``exits.INTERRUPTED``; that module may not be loaded yet
 
 
 if __name__ == "__main__":

@@ -97,7 +97,8 @@ class ToyDecoder:
         return [*ends, UsageChunk(TokenUsage(1, 1)), finish]
 
 
-def write_body(request: LlmRequest, options: Any, effort_fields: Mapping[str, Any]) -> bytes:
+def write_body(request: LlmRequest, options: Any, effort_fields: Mapping[str, Any],
+               diagnostics: Dict[str, int]) -> bytes:
     check_history(request.messages)
     said = [message.to_record() for message in request.messages]
     return encode_body({"ask": request.config.model, "said": said, "tools": list(request.tools),

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""The agent: a model in a loop, with tools between its answers and caps all round.
+"""The agent: a model in a loop that runs tools between its answers, within caps.
 
-``loop``: the agent. ``turn``: one turn of it. ``model``: who answers its steps. ``gates``: the
-caps, and when a loop must stop. ``trimming``: a history that fits its cap. ``dispatch``: one
-call, from its arguments to its result. ``owed``: the results that the log must get.
-``isolation`` and ``child``: a tool in a process of its own. ``result``: what a turn came to,
-and what it tells on the way.
+``loop``: the agent. ``turn``: one turn of it. ``model``: calls of the model. ``gates``: the
+caps, and when a loop must stop. ``trimming``: shortens a history to its cap. ``dispatch``:
+one tool call, from its arguments to its result. ``owed``: gives every tool call a result in
+the log. ``isolation``, ``child`` and ``processes``: a tool in a process of its own.
+``result``: the result of a turn, and its events.
 """
 
 from __future__ import annotations

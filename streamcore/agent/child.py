@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""The other side of an isolated tool: what its process does.
+"""What the process of an isolated tool does.
 
 In: a folder with the file ``request``, JSON that names a function and its arguments. Out:
-in the same folder the file ``answer``, JSON with the text of the result or with what went
-wrong; it is there whole or not at all. What the tool prints goes to standard error.
-The process ends with the one that started it (Linux), and a little after its timeout if
-nobody ends it before; what the tool left running, it ends itself (Linux).
+in the same folder the file ``answer``, JSON with the text of the result or of the failure.
+The file is there whole or not at all. The tool's output goes to standard error.
+The process ends shortly after its timeout even if its parent does not end it. On Linux it
+also ends when its parent dies, and it kills the processes that the tool left running.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from .tools.raised import chain_text, error_text
 
 REQUEST, ANSWER = "request", "answer"
 
-_LATE = 2.0  # seconds after its timeout at which a process ends that nobody has ended
+_LATE = 2.0  # seconds after its timeout at which a process ends itself
 
 
 def main(folder: str) -> None:
     """Run the call that the request in ``folder`` asks for, and write its answer."""
-    with suppress(OSError):  # a program without a console may have neither
+    with suppress(OSError):  # a program without a console may lack these descriptors
         os.dup2(2, 1)
     with open(os.path.join(folder, REQUEST), encoding="ascii") as file:
         request = json.load(file)
@@ -44,7 +44,7 @@ def main(folder: str) -> None:
 
 
 def _end_at(timeout: Optional[float]) -> None:
-    """End the process group late, should its parent be no more; a tool may undo it."""
+    """End the process group after its timeout in case the parent is gone; a tool may undo it."""
     if timeout is None or not hasattr(signal, "setitimer"):
         return
     with suppress(OSError, OverflowError, ValueError):  # more seconds than a timer can count
@@ -62,7 +62,7 @@ def _outcome(request: Dict[str, Any]) -> Dict[str, str]:
         return {"ok": render_output(value, request["max_bytes"])}
     except ToolError as error:
         return {"error": error_text(error)}
-    except BaseException as error:  # SystemExit too: here it ends nobody but the tool
+    except BaseException as error:  # SystemExit too: it ends only the tool
         return {"failed": chain_text(error)}
 
 

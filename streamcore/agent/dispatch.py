@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""One call of a tool, from what the model wrote to its one result.
+"""Runs one tool call, from the arguments that the model wrote to its one result.
 
-In: a whole ``ToolCall``. Out: a ``ToolOutcome``, always, whatever the tool does:
-``sys.exit()`` in it is a failure like any other, and so is an exception that cannot be
-shown. Only ``KeyboardInterrupt`` comes out, and what the caller's own approver raises.
+In: a whole ``ToolCall``. Out: a ``ToolOutcome``, whatever the tool does. ``sys.exit()``
+in a tool, or an exception that cannot be shown, is a failure like any other. Raised:
+``KeyboardInterrupt``, and exceptions of the caller's approver.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ NOT_EXECUTED = "not executed"
 NOT_RUN = "not run: an earlier call failed"
 
 _FAILED = ("error", "invalid-arguments", "unknown-tool", "failed", "timeout")
-"""Statuses after which a change that the model counts on has not been made for sure."""
+"""Statuses after which a change may be missing that later calls of the answer rely on."""
 
 
 class Ready(NamedTuple):
@@ -45,12 +45,12 @@ class Dispatcher:
     """Prepares and runs calls.
 
     Args:
-        tools: where they are found.
-        approve: asked before each call that is otherwise ready; None lets all pass but
+        tools: the registry in which tools are found by name.
+        approve: asked before each call that could run; None allows all calls except
             those of mutating tools.
-        allow_mutating: whether these pass too.
-        cancel: looked at before a call, and passed on to tools.
-        max_output_bytes: cap of a result.
+        allow_mutating: whether None allows those of mutating tools too.
+        cancel: checked before a call, and passed to tools.
+        max_output_bytes: cap of a result in UTF-8 bytes.
     """
 
     tools: ToolRegistry
@@ -63,7 +63,7 @@ class Dispatcher:
         """Return the call as ``Ready``, or the outcome of a call that cannot run.
 
         Raises:
-            What the approver raises.
+            Exceptions of the approver.
         """
         if self.cancelled:
             return self.outcome(call, "cancelled", CANCELLED)
@@ -86,7 +86,7 @@ class Dispatcher:
         return Ready(call, tool, arguments)
 
     def run(self, ready: Ready) -> ToolOutcome:
-        """Run a call that is ready, and return what came of it."""
+        """Run a call that is ready, and return its outcome."""
         call = ready.call
         try:
             return self.outcome(call, "ok", self._run(ready))
@@ -102,38 +102,38 @@ class Dispatcher:
             return self.outcome(call, "failed", f"{error}; the tool did not run")
         except ToolCrashed as error:
             return self.outcome(call, "failed", f"{error}; its effects are unknown")
-        except BaseException as error:  # a tool may raise anything, and ends only itself
+        except BaseException as error:  # a tool may raise anything; it ends only the tool
             raise_interrupt(error)
             text = f"{chain_text(error)}; its effects are unknown"
             return self.outcome(call, "failed", text)
 
     def skipped(self, call: ToolCall, stop: Stop) -> ToolOutcome:
-        """Return the outcome of a call before which the loop had stopped."""
+        """Return the outcome of a call that is not run because the loop has stopped."""
         if stop.reason == "cancelled":
             return self.outcome(call, "cancelled", CANCELLED)
         why = stop.failure.message if stop.failure is not None else stop.reason
         return self.outcome(call, "not-executed", f"{NOT_EXECUTED}: {why}")
 
     def is_polling(self, call: ToolCall) -> bool:
-        """Say whether a call's tool is meant to be called until its result changes."""
+        """Return whether a call's tool is meant to be called until its result changes."""
         tool = self.tools.get(call.name)
         return tool is not None and tool.polling
 
     def depends(self, call: ToolCall) -> bool:
-        """Say whether a call is not to run after a change of the same answer has failed."""
+        """Return whether a failed change in the same answer keeps this call from running."""
         tool = self.tools.get(call.name)
         return tool is not None and tool.mutating and not tool.independent
 
     def is_failed_change(self, outcome: ToolOutcome) -> bool:
-        """Say whether what came of a call is a failure of a tool that changes things.
+        """Return whether an outcome is the failure of a tool that changes something.
 
-        An unknown tool counts: its name may be a misspelt one of such a tool.
+        An unknown tool counts too, because its name may be a misspelt mutating tool.
         """
         tool = self.tools.get(outcome.call.name)
         return outcome.status in _FAILED and (tool is None or tool.mutating)
 
     def outcome(self, call: ToolCall, status: str, text: str) -> ToolOutcome:
-        """Return an outcome whose text says that it is an error, where it is one."""
+        """Return an outcome with this text, cut to size; the text of a failure says "error"."""
         shown = text if status == "ok" else "error: " + mend_text(text)
         return ToolOutcome(call, cut_text(shown, self.max_output_bytes), status)
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""When the loop must stop: caps, and a model that goes round in circles.
+"""Decides when the loop must stop: at caps, and when a model repeats itself.
 
-In: what an answer asks for, and what the run has had. Out: None, or a ``Stop`` that says
-which gate, its value and the setting. Every cap is exact: the limit itself passes, one
-more does not; and a step is judged as a whole, before any of its tools runs. Failures and
-repeated calls are judged by their results, and so one by one.
+In: what an answer asks for, and what the run has used. Out: None, or a ``Stop`` that names
+the gate, its value and the setting. Every cap is exact: the limit itself passes, one more
+does not. The calls of an answer are judged together, before any of them runs. Failures
+and repeated calls are judged by their results, one by one.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Gates:
 
     Args:
         limits: the caps.
-        report: whether failures of tools go to the model and stop nothing.
+        report: whether the model gets every failure of a tool, and none stops the loop.
     """
 
     def __init__(self, limits: AgentLimits, report: bool = False) -> None:
@@ -41,7 +41,7 @@ class Gates:
         self._times: Dict[Tuple[str, str], int] = {}  # calls with their results; see _count
 
     def check_calls(self, calls: Sequence[ToolCall], step: int) -> Optional[Stop]:
-        """Judge the calls of one answer, all together; ``step`` is the answer's number."""
+        """Judge all calls of one answer together; ``step`` is the answer's number, from 1."""
         limits = self._limits
         self._pauses = 0
         asked, total = len(calls), self._calls + len(calls)
@@ -64,7 +64,7 @@ class Gates:
         return None
 
     def check_pause(self, step: int) -> Optional[Stop]:
-        """Judge a paused answer; ``step`` is its number."""
+        """Judge a paused answer; ``step`` is its number, from 1."""
         self._pauses += 1
         if self._pauses > MAX_PAUSES:
             return Stop("max-pauses", PAUSED_TOO_OFTEN)
@@ -89,7 +89,7 @@ class Gates:
         return _passed("max-context", text + after, "max_context_bytes", limit)
 
     def weigh(self, outcome: ToolOutcome, polling: bool) -> Tuple[ToolOutcome, Optional[Stop]]:
-        """Judge what came of a call.
+        """Judge the outcome of a call.
 
         Args:
             outcome: the call and its result.
@@ -113,7 +113,7 @@ class Gates:
         return outcome, stop
 
     def _check_failure(self, outcome: ToolOutcome, polling: bool) -> Optional[Stop]:
-        """Judge a failure: one that goes back to the model does so once, not again."""
+        """Judge a failure: the model gets the same failure of the same call only once."""
         name, status, text = outcome.call.name, outcome.status, outcome.content
         if status in ("failed", "timeout"):
             return Stop("tool-failure", Failure(TOOL_CODE, f"the tool {name} failed: {text}"))
@@ -127,9 +127,9 @@ class Gates:
         return Stop("repeated-failure", Failure(TOOL_CODE, again))
 
     def _count(self, outcome: ToolOutcome) -> int:
-        """Return how often a call has come to this result, without progress in between.
+        """Return how often a call has had this result, without progress in between.
 
-        A call or a result that the run has not seen before is progress: all counts begin again.
+        A call or a result that is new in this run is progress: all counts begin again.
         """
         pair = (call_key(outcome.call), outcome.content)
         if pair not in self._times:
@@ -140,7 +140,7 @@ class Gates:
 
 
 def awaited(message: AssistantMessage) -> Stop:
-    """Return the stop of an answer that waits for what only the client can do."""
+    """Return the stop of an answer that waits for something only the client can do."""
     kinds = [str(block.kind) for block in message.content if isinstance(block, OpaqueBlock)]
     text = f"the answer waits for what an agent cannot do: {', '.join(kinds)}"
     return Stop("error", Failure("UNSUPPORTED_CONTENT", text))
@@ -150,7 +150,7 @@ def call_key(call: ToolCall) -> str:
     """Return a text that two calls share when they ask for the same thing."""
     try:
         arguments = json.dumps(call.parsed(), sort_keys=True)
-    except ValueError:  # such a call never runs; its text is all it has
+    except ValueError:  # such a call never runs, but its text can be compared
         arguments = call.arguments
     return f"{call.name} {arguments}"
 

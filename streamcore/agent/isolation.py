@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""A tool in a process of its own, killed with its children when its time is up.
+"""Runs a tool in a process of its own, and kills it with its children at its timeout.
 
 In: a tool, checked arguments, a cancel event. Out: the text of its result; nothing else
-comes back. Raised: what the tool raised, as ``ToolError`` or ``ToolCrashed``; else
-``ToolNotStarted``, ``ToolTimeout`` or ``ToolCancelled``. What the tool started dies with it,
-whatever way the call ends; but one that left its process group does so for sure on Linux
-only, and not when the tool's process died by itself. There the tool also dies with this
-process. What it prints goes to standard error.
+comes back. Raised: exceptions of the tool, as ``ToolError`` or ``ToolCrashed``; else
+``ToolNotStarted``, ``ToolTimeout`` or ``ToolCancelled``. However the call ends, processes
+that the tool started are killed with it. A process that left the tool's process group may
+escape, except on Linux; there it escapes only if the tool's process died by itself. On Linux
+the tool is also killed when this process dies. The tool's output goes to standard error.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _GRACE = 0.5  # seconds a process may take to end once its answer is there
 
 
 class ToolCrashed(Exception):
-    """The tool raised what is no ToolError, or its process died."""
+    """The tool raised another exception than ``ToolError``, or its process died."""
 
 
 class ToolNotStarted(Exception):
@@ -59,11 +59,11 @@ def run_isolated(
 
     Args:
         tool: made with ``isolate=True``; its ``timeout`` counts from the process's start.
-        arguments: what the tool's ``check`` let pass.
+        arguments: arguments that the tool's ``check`` accepted.
         call_id: given to a function that takes it.
         cancel: set to kill the process. A function that takes ``cancel`` gets an event
             of its own process, which is never set.
-        max_bytes: cap of the text.
+        max_bytes: cap of the text in UTF-8 bytes.
     Raises:
         ToolError, ToolCrashed, ToolNotStarted, ToolTimeout, ToolCancelled.
     """
@@ -96,13 +96,13 @@ def _request_folder(request: Dict[str, Any]) -> Iterator[str]:
 
 
 def _start(folder: str) -> subprocess.Popen[bytes]:
-    # The path comes first, so that the child imports what this process would import.
+    # The path is set first, so that the child imports the same modules as this process.
     code = (
         "import sys; folder = sys.argv[1]; sys.path[:] = sys.argv[2:]; "
         "del sys.argv[1:]; "
         f"from {__package__}.child import main; main(folder)"
     )
-    # Entries that are no paths belong to import hooks, and stay as they are.
+    # Entries that are not paths belong to import hooks, and stay as they are.
     paths = [os.path.abspath(p) if os.path.exists(p or ".") else p for p in sys.path]
     options: Dict[str, Any] = {"start_new_session": True}
     if sys.platform == "win32":
@@ -120,7 +120,7 @@ def _await(
     timeout: Optional[float],
     cancel: Optional[threading.Event],
 ) -> None:
-    """Wait until the process has ended, or has answered and lingers."""
+    """Wait until the process has ended, or for ``_GRACE`` after its answer."""
     deadline, grace = Deadline(timeout), Deadline(None)
     pause = threading.Event() if cancel is None else cancel
     answered = False
@@ -128,7 +128,7 @@ def _await(
     while not has_ended(process):
         if not answered and os.path.exists(answer):
             answered, grace = True, Deadline(_GRACE)
-        if grace.passed:  # a thread of the tool keeps the process; the answer is there
+        if grace.passed:  # the answer is there; a thread of the tool keeps the process alive
             return
         if deadline.passed and not answered:
             raise ToolTimeout(f"killed at its timeout of {timeout:g} s")

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""The agent: a prompt in, a result out, whatever happens on the way.
+"""The agent: a prompt in, a result out, whatever happens in between.
 
 In: a client or a runtime, tools, caps. Out: ``AgentResult``, or the events of a turn one
-by one. What a model, a network, a disk or a tool did (``sys.exit()`` in it too) is never
-raised: it is in the result. Raised, after the history was made valid: what the caller's
-own callbacks raise, and ``KeyboardInterrupt``; before anything: wrong arguments. Between
-two runs the conversation is the session's.
+by one. Failures of a model, a network, a disk or a tool (``sys.exit()`` too) are in the
+result and are not raised. Raised after the history was made valid: exceptions of the
+caller's own callbacks, and ``KeyboardInterrupt``. Raised before anything happens: errors
+for wrong arguments. The session keeps the conversation between two runs.
 """
 
 from __future__ import annotations
@@ -46,33 +46,33 @@ class Agent:
             step, or an ``LlmRuntime``, which needs ``config``.
         tools: ``Tool`` values, functions that ``tool`` makes tools of, or a registry.
         system: the system prompt of every request.
-        config: how the model is asked; by default the client's model, nothing else set.
+        config: the settings of each call; by default the client's model and nothing else.
         limits: the caps; each holds for one run.
-        session: the log that the conversation is kept in and read from; by default one in
-            memory. An opened one is continued.
-        approve: called with each ``ToolCall`` that could run: True lets it, False refuses,
-            a string refuses and says why. Anything else refuses too.
-        allow_mutating: lets tools marked mutating run where there is no approver.
-        on_chunk: called with each chunk of each answer. Where it is None and ``run`` is
-            used, an attempt may be tried again even after chunks had come.
+        session: the log that keeps the conversation; by default a new one in memory. An
+            opened session is continued.
+        approve: called with each ``ToolCall`` that could run. True lets it run. False
+            refuses it, and a string refuses it with this reason. Anything else refuses too.
+        allow_mutating: lets tools marked mutating run without an approver.
+        on_chunk: called with each chunk of each answer. If it is None, ``run`` may retry
+            an attempt even after chunks have come.
         on_event: called with every other ``AgentEvent``.
         cancel: set it, from any thread or signal handler, to stop. Clear it to go on.
-        on_tool_error: ``stop``, or ``report``: then no failure of a tool stops the loop,
-            and each goes to the model; the caps still hold.
-        trim: what is done where a request is over ``max_context_bytes``. A function is
-            called with its messages, and returns those to send instead, a valid history.
-            ``tool-outputs`` puts a mark in the place of tool outputs, the oldest first. The
-            log keeps the whole conversation. None stops there.
-        call_limits: clocks and sizes of each call of the model, over the client's.
-        headers: of each call of the model, over the client's.
-        retry: when a failed call of the model is tried again; by default as the client or
-            its provider's profile says, or else as ``RetryPolicy()`` says. Its tries also
-            serve a step whose answer has a call that does not parse: no call of that answer
-            runs, and an event ``void`` tells that the step's chunks so far count no more.
-        The other arguments are those of ``CallConfig``, over ``config``: ``temperature``,
-            ``max_tokens``, ``reasoning_effort`` and so on.
+        on_tool_error: ``stop`` or ``report``. With ``report`` the model gets every failure
+            of a tool, and none stops the loop. The caps still hold.
+        trim: what to do when a request is over ``max_context_bytes``. A function gets the
+            request's messages and returns those to send instead, a valid history.
+            ``tool-outputs`` replaces tool outputs with marks, the oldest first. None stops
+            the run. The log keeps the whole conversation.
+        call_limits: clocks and sizes of each call of the model; they override the client's.
+        headers: headers of each call of the model; they override the client's.
+        retry: when a failed call of the model is tried again; by default the client's
+            policy, else that of the provider's profile, else ``RetryPolicy()``. Its attempts
+            also serve a step whose answer has a tool call that does not parse. No call of that
+            answer runs, and the event ``void`` says that the step's chunks so far do not count.
+        The other arguments are the fields of ``CallConfig``, such as ``temperature``. They
+            override ``config``.
     Raises:
-        TypeError, ValueError: for what cannot be.
+        TypeError, ValueError: for an argument of a wrong type or value.
     """
 
     def __init__(
@@ -97,11 +97,11 @@ class Agent:
         **asked: Any,
     ) -> None:
         if not isinstance(limits, AgentLimits):
-            raise TypeError(f"limits are AgentLimits, not {type(limits).__name__}")
+            raise TypeError(f"limits must be AgentLimits, not {type(limits).__name__}")
         if on_tool_error not in ("stop", "report"):
-            raise ValueError(f"on_tool_error is 'stop' or 'report', not {on_tool_error!r}")
+            raise ValueError(f"on_tool_error must be 'stop' or 'report', not {on_tool_error!r}")
         if not isinstance(retry, (RetryPolicy, type(None))):
-            raise TypeError(f"retry is a RetryPolicy, not {type(retry).__name__}")
+            raise TypeError(f"retry must be a RetryPolicy, not {type(retry).__name__}")
         check_trim(trim)
         self.session = Session() if session is None else session
         self.tools = tools if isinstance(tools, ToolRegistry) else ToolRegistry(tools)
@@ -123,20 +123,19 @@ class Agent:
         return tuple(self.session.derive_messages())
 
     def run(self, prompt: Prompt) -> AgentResult:
-        """Take one turn, and return what it came to.
+        """Take one turn, and return its result.
 
         Args:
-            prompt: what the user says, as text or as a user message; None says nothing
-                and goes on where the conversation stopped, at a user's or a tool's word or
-                at a paused answer.
-                A prompt whose request cannot be sent, as it is larger than its cap or
-                holds what the provider does not take, is not kept.
+            prompt: what the user says, as text or as a user message. None adds nothing and
+                continues a conversation that ends with a user's message, a tool's result or
+                a paused answer. The prompt is not recorded if its request cannot be sent,
+                because it is over its cap or holds something the provider does not accept.
         Raises:
-            TypeError, ValueError: for a prompt that is none, or is empty.
+            TypeError, ValueError: for a prompt that is empty, or is not a user's message.
             RuntimeError: when a turn of this agent is under way.
-            KeyboardInterrupt: subclasses included; whatever else a tool raises is a failure
-                of the tool.
-            What ``approve``, ``trim``, ``on_chunk``, ``on_event`` and a runtime's hooks raise.
+            KeyboardInterrupt: subclasses too. Any other exception of a tool is a failure of
+                the tool.
+            Exceptions of ``approve``, ``trim``, ``on_chunk``, ``on_event`` and a runtime's hooks.
         """
         events = self._events(self._read(prompt), self._on_chunk is None)
         try:
@@ -148,11 +147,11 @@ class Agent:
         raise raised
 
     def iter(self, prompt: Prompt) -> Generator[AgentEvent, None, None]:
-        """Take one turn, event by event; the last one carries the result.
+        """Take one turn, event by event; the last event carries the result.
 
         Leaving early closes the connection and makes the history valid. Arguments and
-        errors are those of ``run``; the callbacks are called too. A ``StopIteration`` of a
-        callback would read as the end, and comes out as the cause of a ``RuntimeError``.
+        errors are those of ``run``, and the callbacks are called too. A ``StopIteration`` of
+        a callback is raised as the cause of a ``RuntimeError``, because it would end the loop.
         """
         return self._events(self._read(prompt), False)
 
@@ -192,13 +191,13 @@ class Agent:
                 raise ValueError("there is nothing to go on from: a prompt is needed")
             return None
         if not isinstance(prompt, (str, Message, Mapping)):
-            raise TypeError(f"a prompt is text or a message, not {type(prompt).__name__}")
+            raise TypeError(f"a prompt must be text or a message, not {type(prompt).__name__}")
         said = _message_of(prompt)
         if said.role != "user" or said.tool_calls or said.tool_results:
-            raise ValueError(f"a prompt is what the user says, not a {said.role} message")
+            raise ValueError("a prompt must be a user message without tool calls or results")
         check_said(said)
         if all(isinstance(block, TextBlock) and not block.text for block in said.content):
-            raise ValueError("a prompt is not empty; None goes on without one")
+            raise ValueError("the prompt is empty; pass None to go on without a prompt")
         return said
 
 
@@ -210,7 +209,7 @@ def _message_of(prompt: Union[str, Message, Mapping[str, Any]]) -> Message:
     try:
         return Message.from_dict(prompt)
     except RecursionError:
-        raise ValueError("a prompt is nested too deeply, or holds itself") from None
+        raise ValueError("the prompt is nested too deeply, or contains itself") from None
 
 
 def _last_result(events: Generator[AgentEvent, None, None]) -> AgentResult:
@@ -223,7 +222,7 @@ def _last_result(events: Generator[AgentEvent, None, None]) -> AgentResult:
 
 
 def _turned(error: RuntimeError) -> Optional[StopIteration]:
-    """Return the caller's ``StopIteration`` that a generator has made this error of (PEP 479)."""
+    """Return the callback's ``StopIteration`` that a generator turned into ``error`` (PEP 479)."""
     cause = error.__cause__
     if isinstance(cause, StopIteration) and str(error) == "generator raised StopIteration":
         return cause
@@ -231,7 +230,7 @@ def _turned(error: RuntimeError) -> Optional[StopIteration]:
 
 
 def _model_of(given: Any, config: Optional[CallConfig]) -> Tuple[Start, CallConfig]:
-    """Return what starts a call, and how the model is asked."""
+    """Return the function that starts a call, and the settings of each call."""
     if isinstance(given, LlmRuntime):
         if config is None:
             raise ValueError("an LlmRuntime needs config=CallConfig(model, provider)")

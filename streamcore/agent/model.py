@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Who answers an agent's steps, and how it is asked.
+"""The model that answers an agent's steps, and the settings of its calls.
 
-In: what starts a call (a ``Client`` or a runtime) and the settings of a turn. Out: a call of
-the model, checked and recorded, with nothing sent yet.
+In: the function that starts a call (of a ``Client`` or a runtime), and the settings of a
+turn. Out: a call of the model, checked, with nothing sent yet.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from ..values.messages import Message
 from ..values.retry import RetryPolicy
 
 ASK_AGAIN = ("MALFORMED_TOOL_CALL",)
-"""Failures after which a step is asked again although its chunks were told: a model that wrote
-one broken call mostly writes a good one the next time."""
+"""Failures after which a step is asked again although its chunks were shown. After one broken
+call, a model mostly writes a good one the next time."""
 
 
 class Start(Protocol):
-    """What the agent needs of a client: a call started, and recorded as part of a turn."""
+    """The function of a client that an agent needs: it starts a call within a recorded turn."""
 
     def __call__(
         self,
@@ -35,16 +35,17 @@ class Start(Protocol):
         default_policy: RetryPolicy,
         ask_again: Collection[str],
     ) -> RunningCall:
-        """Start a call; as ``Client.start`` does."""
+        """Start a call as ``Client.start`` does."""
 
 
 @dataclass(frozen=True)
 class Model:
-    """Who is asked, and how.
+    """How a model is called in each step of a turn.
 
     Args:
         start: starts a call.
-        retry: the agent's own retry policy; None is the client's, or else ``RetryPolicy()``.
+        retry: the agent's own retry policy; None stands for the client's, else that of the
+            provider's profile, else ``RetryPolicy()``.
         whole: whether nobody sees the chunks, so that a failed attempt may be tried again.
         The other fields are those of ``LlmRequest`` and ``CallContext``.
     """
@@ -61,10 +62,10 @@ class Model:
     def ask(
         self, messages: Sequence[Message], context: CallContext, recorder: Recorder
     ) -> RunningCall:
-        """Start a call: all is checked that can be here, and nothing sent yet.
+        """Start a call: check all that can be checked before anything is sent.
 
         Raises:
-            LlmError: what is wrong locally.
+            LlmError: when such a check fails.
         """
         request = LlmRequest(self.config, tuple(messages), self.system, self.tools, context)
         return self.start(

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The results that the calls of an answer are owed.
+"""Gives every tool call of an answer its result in the log.
 
-In: the calls of a whole answer, and what came of each. Out: one result for each call in the
-log, whatever way the turn ends. Refused with ``SESSION``: a log that cannot be written, or that
-somebody else wrote to during the turn.
+In: the calls of a whole answer, and the outcome of each. Out: one result in the log for each
+call, however the turn ends. Refused with ``SESSION``: a log that cannot be written, or that
+something else wrote to during the turn.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .result import ToolOutcome
 
 
 class Owed:
-    """The calls of the last answer that have no result yet, and the log that gets one.
+    """The calls of the last answer that have no result in the log yet.
 
     ``outcomes`` has all results of the turn, in order.
     """
@@ -30,7 +30,7 @@ class Owed:
         self._running = ""  # the id of the call whose tool is running
 
     def add(self, calls: Sequence[ToolCall]) -> None:
-        """Note the calls of a whole answer: from here on each is owed a result."""
+        """Note the calls of a whole answer; from now on each must get a result."""
         self._open = {call.id: call for call in calls}
 
     def start(self, call: ToolCall) -> None:
@@ -46,7 +46,7 @@ class Owed:
         self._running = call.id
 
     def give(self, outcome: ToolOutcome) -> None:
-        """Record what came of a call.
+        """Record the outcome of a call.
 
         Raises:
             LlmError: ``SESSION``.
@@ -56,7 +56,7 @@ class Owed:
             raise _meddled(fault) from fault
 
     def settle(self) -> None:
-        """Give each call that has none its result, since the turn was broken off.
+        """Give each call without a result one that says the turn was broken off.
 
         Raises:
             LlmError: ``SESSION``.
@@ -65,11 +65,11 @@ class Owed:
             running = call.id == self._running
             text = INTERRUPTED if running else f"{NOT_EXECUTED}: the turn was broken off"
             status = "interrupted" if running else "not-executed"
-            # A refusal is passed over: it was recorded when the interruption came.
+            # A refusal is ignored: the result was recorded just before the interruption.
             self._keep(self._dispatcher.outcome(call, status, text))
 
     def _keep(self, outcome: ToolOutcome) -> Optional[ValueError]:
-        """Record an outcome; return why that is refused, as where there is a result already."""
+        """Record an outcome; return the log's refusal, if there is a result already, or None."""
         call, fault = outcome.call, None
         try:
             self._session.tool_result(call.id, outcome.content, is_error=outcome.is_error)
@@ -82,5 +82,5 @@ class Owed:
 
 
 def _meddled(fault: ValueError) -> LlmError:
-    """Return the error of a turn in which a tool, say, wrote to the session itself."""
+    """Return the error of a turn in which something else, such as a tool, wrote to the session."""
     return LlmError(f"something else wrote to the session during this turn: {fault}", "SESSION")

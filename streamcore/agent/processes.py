@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Ending a process together with everything it started.
+"""Kills a process together with everything it started.
 
-In: a process that leads a session of its own. Out: it is gone and waited for, with its
-process group, and on Linux also those of its descendants that left the group, if the
-process was still alive: once it has ended, or elsewhere, those escape. ``kill_below`` is
-for the process itself, before it ends. Ctrl-C is held back until all is done. On Windows
-``taskkill /T`` takes the tree, as far as parents are still there.
+In: a process that leads a session of its own. Out: the process and its group are killed,
+and the process is waited for. Descendants that left the group are killed only on Linux, and
+only if the process was still alive. ``kill_below`` is for the process itself, before it
+ends. Ctrl-C is held back until all is done. On Windows ``taskkill /T`` kills the tree; a
+descendant whose parent has ended escapes.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ import sys
 import time
 from typing import Callable, Dict, List, Optional
 
-_ROUNDS, _PAUSE = 50, 0.001  # looks for what is left, and seconds between them
+_ROUNDS, _PAUSE = 50, 0.001  # most searches for processes that are left, seconds between them
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36  # linux/prctl.h
 
 
 def has_ended(process: subprocess.Popen[bytes]) -> bool:
-    """Say whether the process has ended.
+    """Return whether the process has ended.
 
-    Where the system can, its id is not given back yet, so that the process group of this id
-    is still its own.
+    Where the system can, the process is not reaped yet, so that its id and its process
+    group cannot belong to another process.
     """
     if sys.platform == "win32" or not hasattr(os, "waitid"):
         return process.poll() is not None
@@ -34,13 +34,13 @@ def has_ended(process: subprocess.Popen[bytes]) -> bool:
 
 
 def kill_tree(process: subprocess.Popen[bytes]) -> None:
-    """End the process and what is left of what it started, and wait for it.
+    """Kill the process and every process it started that is left, and wait for it.
 
     Raises:
         KeyboardInterrupt: the first that came meanwhile, once all is done.
     """
     interrupt: Optional[KeyboardInterrupt] = None
-    strays: List[int] = []  # outside the group; kept, as they are found while parents live
+    strays: List[int] = []  # descendants; kept, since they cannot be found once parents are gone
     ended = False
     while not ended:
         try:
@@ -53,7 +53,7 @@ def kill_tree(process: subprocess.Popen[bytes]) -> None:
 
 
 def kill_below() -> None:
-    """End what this process has started, as far as ``adopt_strays`` lets it know of them."""
+    """Kill the descendants of this process; ``adopt_strays`` keeps orphans among them."""
     for _ in range(_ROUNDS):
         below = _descendants(os.getpid())
         if not below:
@@ -65,21 +65,21 @@ def kill_below() -> None:
 
 
 def end_with_parent(parent: int) -> None:
-    """Let this process be killed when process ``parent``, which started it, dies.
+    """Have this process killed when process ``parent``, which started it, dies.
 
-    Linux only; elsewhere nothing is done. What this process has started is not killed then.
+    Linux only; elsewhere this does nothing. Processes that this one started are not killed.
     """
     if _prctl(_PR_SET_PDEATHSIG, getattr(signal, "SIGKILL", 0)):
         try:
             os.kill(parent, 0)
-        except ProcessLookupError:  # it died before it was asked for
+        except ProcessLookupError:  # the parent died before the request was made
             os._exit(1)
         except OSError:
             pass
 
 
 def adopt_strays() -> None:
-    """Make this process the parent of those below it that lose theirs; Linux only."""
+    """Make this process the parent of its descendants that lose their own; Linux only."""
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
@@ -87,7 +87,7 @@ def _prctl(option: int, value: int) -> bool:
     if not sys.platform.startswith("linux"):
         return False
     try:
-        import ctypes  # some builds of Python have none
+        import ctypes  # some builds of Python lack it
 
         given = [ctypes.c_ulong(number) for number in (value, 0, 0, 0)]
         return bool(ctypes.CDLL(None).prctl(option, *given) == 0)
@@ -112,7 +112,7 @@ def _end(process: subprocess.Popen[bytes], strays: List[int]) -> None:
             process.kill()
     else:
         if process.returncode is None and not has_ended(process):
-            _signal_group(process.pid, "SIGSTOP")  # what is stopped starts nothing more
+            _signal_group(process.pid, "SIGSTOP")  # a stopped process starts nothing more
         strays += _descendants(process.pid)
         _signal_group(process.pid, "SIGKILL")
         while strays:
@@ -127,13 +127,13 @@ def _signal_group(pid: int, name: str) -> None:
 
 def _kill(send: Callable[[int, int], None], pid: int, name: str = "SIGKILL") -> None:
     try:
-        send(pid, getattr(signal, name))  # Windows has none, and never comes here
+        send(pid, getattr(signal, name))  # by name: Windows lacks it, and never comes here
     except (ProcessLookupError, PermissionError):
-        pass  # nobody is left; macOS says so with "not permitted"
+        pass  # no such process is left; macOS reports that as "not permitted"
 
 
 def _descendants(pid: int) -> List[int]:
-    """Return the processes below ``pid``, from /proc; none where there is no such thing."""
+    """Return the descendants of ``pid``, from /proc; an empty list without /proc."""
     children: Dict[int, List[int]] = {}
     try:
         names = os.listdir("/proc")

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""What a turn came to, and what it tells on the way.
+"""The result of a turn, and its events.
 
 Frozen values: ``AgentResult`` at the end, ``AgentEvent`` for each thing that happens,
 ``ToolOutcome`` for each call of a tool. ``REASONS`` and ``STATUSES`` are closed lists:
-no other word ever stands in ``reason`` or ``status``. ``TURN_ENDS`` is that of the log.
+``reason`` and ``status`` never hold another word. ``TURN_ENDS`` is the closed list for the
+log.
 """
 
 from __future__ import annotations
@@ -25,33 +26,33 @@ REASONS: Dict[str, str] = {
     "cancelled": "the caller's cancel event was set",
     "error": "a call of the model, or the log, failed; the failure's code says how",
     "max-calls-per-step": "one answer asked for more tool calls than the limit; none was run",
-    "max-calls": "the run would pass its limit of tool calls; the last answer's were not run",
-    "max-steps": "the run has had its number of answers; the last one's calls were not run",
-    "max-pauses": "the provider paused one answer after another, more often than the limit",
+    "max-calls": "the run would pass its limit of tool calls; the last answer's calls were not run",
+    "max-steps": "the run reached its limit of answers; the last answer's calls were not run",
+    "max-pauses": "the provider paused more answers in a row than the limit",
     "max-context": "the next request would be larger than the limit; it was not sent",
-    "repeated-call": "the same call came to the same result again and again",
+    "repeated-call": "the same call had the same result as many times as the limit",
     "repeated-failure": "the same call failed in the same way again",
-    "tool-failure": "a tool raised what is no ToolError, or passed its timeout",
+    "tool-failure": "a tool raised another exception than ToolError, or passed its timeout",
 }
-"""Why a turn ended, and what the word means."""
+"""The reasons why a turn ends, with their meanings."""
 
 TURN_ENDS: Dict[str, str] = {**CALL_ENDS, **REASONS}
-"""Every word that ``turn/end`` has in the log: an agent's turn has one of ``REASONS``, a
-client's call one of ``CALL_ENDS``, and either has ``closed``, which no result has."""
+"""Every word that a ``turn/end`` in the log can have. An agent's turn has one of ``REASONS``
+and a client's call one of ``CALL_ENDS``. Either can have ``closed``, but no result has it."""
 
 STATUSES: Dict[str, str] = {
     "ok": "the tool returned",
     "error": "the tool raised ToolError",
     "unknown-tool": "there is no tool of that name",
     "invalid-arguments": "the arguments do not fit the tool",
-    "refused": "the approver said no, or there was none to ask",
+    "refused": "the approver refused the call, or a mutating tool had no approver",
     "failed": "the tool raised another exception, or its process died or could not be started",
     "timeout": "the tool was killed at its timeout",
-    "cancelled": "the caller's cancel came before or while it ran",
-    "interrupted": "it ran when the turn was broken off from outside",
+    "cancelled": "the caller cancelled before or while the tool ran",
+    "interrupted": "the turn was broken off from outside while the tool ran",
     "not-executed": "the loop had stopped, or an earlier call of the answer had failed",
 }
-"""How one call ended, and what the word means."""
+"""The ways one call ends, with their meanings."""
 
 
 @dataclass(frozen=True)
@@ -70,21 +71,21 @@ class ToolOutcome:
 
     @property
     def is_error(self) -> bool:
-        """Whether the result tells of anything but success."""
+        """Whether the status is any other than ``ok``."""
         return self.status != "ok"
 
 
 @dataclass(frozen=True)
 class AgentResult:
-    """What a turn came to.
+    """The result of a turn.
 
     Args:
         reason: one of ``REASONS``.
-        message: the last whole answer of this turn; None when there was none.
+        message: the last whole answer of this turn; None without a whole answer.
         messages: the whole conversation, without the system prompt: a history that any
             strict provider accepts.
-        usage: summed over the turn's calls of the model; None when none told.
-        steps: whole answers in this turn.
+        usage: the token usage of all model calls of the turn; None when no call reported any.
+        steps: the number of whole answers in this turn.
         tool_calls: every call of a tool in this turn and its result, in order.
         failure: what went wrong, or which limit was passed, its value and its setting;
             None for ``stop`` and ``max-tokens``.
@@ -116,10 +117,10 @@ class AgentEvent:
     """One thing that happened in a turn; ``type`` says which field is set.
 
     ``step-start``: a request is about to go out · ``chunk``: ``chunk`` came ·
-    ``void``: all chunks of this step so far count no more, since the model wrote a broken call
-    and is asked again · ``message``: ``message`` is whole · ``tool-start``: ``call`` is about
-    to run · ``tool-result``: ``outcome`` is recorded · ``end``: ``result``, the last event.
-    ``step`` counts from 1.
+    ``void``: the chunks of this step so far do not count, because the model wrote a broken
+    call and is asked again · ``message``: ``message`` is whole · ``tool-start``: ``call`` is
+    about to run · ``tool-result``: ``outcome`` is recorded · ``end``: the turn is over, and
+    ``result`` is set. ``step`` counts from 1.
     """
 
     type: str
@@ -133,7 +134,7 @@ class AgentEvent:
 
 @dataclass(frozen=True)
 class Stop:
-    """Why the loop ends, and the failure to tell of it."""
+    """Why the loop ends: a reason, and the failure behind it."""
 
     reason: str
     failure: Optional[Failure] = None

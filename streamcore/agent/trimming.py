@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Making a history fit the cap of one request.
+"""Shortens a history to the cap of one request.
 
-In: the messages of a request, and by how much it is too large. Out: the messages to send, a
-valid history. The log keeps everything: only the copy that goes out is shorter.
-Refused with ``LlmError``: what a caller's own function gives that is no valid history.
+In: the messages of a request, and how many bytes it is too large. Out: the messages to send,
+a valid history. The log keeps everything; only the copy that is sent is shorter.
+Refused with ``LlmError``: an invalid history from a caller's own function.
 """
 
 from __future__ import annotations
@@ -20,31 +20,31 @@ from ..values.messages import Block, Message, ToolResult
 Trim = Callable[[Tuple[Message, ...]], Sequence[Any]]
 
 TOOL_OUTPUTS = "tool-outputs"
-"""The word for ``drop_tool_outputs`` where a function to trim with is given."""
+"""The value of ``trim`` that stands for ``drop_tool_outputs``."""
 
 
 def check_trim(trim: Union[Trim, str, None]) -> None:
-    """Refuse what trims nothing.
+    """Refuse a ``trim`` that is not a function, ``tool-outputs`` or None.
 
     Raises:
-        TypeError, ValueError: for what is no function and no known word.
+        TypeError, ValueError: for anything else.
     """
     if isinstance(trim, str) and trim != TOOL_OUTPUTS:
-        raise ValueError(f"trim is {TOOL_OUTPUTS!r} or a function, not {trim!r}")
+        raise ValueError(f"trim must be {TOOL_OUTPUTS!r} or a function, not {trim!r}")
     if trim is not None and not isinstance(trim, str) and not callable(trim):
-        raise TypeError(f"trim is {TOOL_OUTPUTS!r} or a function, not {type(trim).__name__}")
+        raise TypeError(f"trim must be {TOOL_OUTPUTS!r} or a function, not {type(trim).__name__}")
 
 
 def read_trimmed(
     given: Any, measure: Callable[[Sequence[Message]], int]
 ) -> Tuple[Sequence[Message], int]:
-    """Return what a caller's function gave as messages a provider could take, and their size.
+    """Return the messages that a caller's function returned, and the size of their request.
 
     Args:
-        given: what it gave.
-        measure: gives the size of a request with these messages, in bytes.
+        given: what the function returned.
+        measure: returns the size of a request with these messages, in bytes.
     Raises:
-        LlmError: saying that they are no valid history.
+        LlmError: when they are not a valid history.
     """
     try:
         messages = read_messages(given)
@@ -55,14 +55,14 @@ def read_trimmed(
 
 
 def drop_tool_outputs(messages: Sequence[Message], excess: int) -> Sequence[Message]:
-    """Put a mark in the place of tool outputs, the oldest first, until enough is gone.
+    """Replace tool outputs with marks, the oldest first, until enough bytes are saved.
 
-    Every call keeps its result, whose text alone is replaced. The last message stays whole: it
-    is what the model has just asked for, or what the user has just said.
+    Every call keeps its result; only the content of the result is replaced. The last message
+    stays whole, because it is the newest tool result or the user's last message.
 
     Args:
         messages: a valid history.
-        excess: UTF-8 bytes of JSON that have to go.
+        excess: UTF-8 bytes of JSON to save.
     """
     kept: List[Message] = list(messages)
     for place, message in enumerate(kept[:-1]):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""One turn: answers and tools in alternation until the model stops, or a gate does.
+"""One turn: answers and tools in alternation, until the model or a gate stops it.
 
-In: what the user said. Out: events, the result last. The log is written first and the
-thing done second, and whatever way the turn ends (an exception and a consumer that leaves
-included) each call has its one result and the log its ``turn/end``.
+In: what the user said. Out: events, the result last. Each thing is recorded in the log
+before it is done. However the turn ends, each call gets its one result and the log its
+``turn/end``, also after an exception or when the consumer leaves.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from .trimming import Trim, drop_tool_outputs, read_trimmed
 
 _Given = TypeVar("_Given")
 _Made = TypeVar("_Made")
-Events = Generator[AgentEvent, None, _Made]  # the events of a part of the turn, and its value
+Events = Generator[AgentEvent, None, _Made]  # yields events of a part of the turn, returns a value
 
 _CODES = {
     "ABORTED": "cancelled", "EMPTY_RESPONSE": "empty-response", "CONTENT_FILTER": "content-filter",
@@ -40,15 +40,15 @@ _CODES = {
 
 
 class Turn:
-    """One turn; ``events`` is taken once.
+    """One turn; call ``events`` once.
 
     Args:
-        model: who is asked.
+        model: calls the model.
         session: the log.
-        dispatcher: runs the calls.
+        dispatcher: runs the tool calls.
         limits: the caps.
         trim: shortens a history that is over its cap: a function, or ``tool-outputs``.
-        report: whether failures of tools go to the model and stop nothing.
+        report: whether the model gets every failure of a tool, and none stops the loop.
     """
 
     def __init__(
@@ -70,10 +70,10 @@ class Turn:
         self._owed = Owed(session, dispatcher)
         self._context: Optional[CallContext] = None  # of the last call of the model
         self._stop: Optional[Stop] = None
-        self._callers: Optional[BaseException] = None  # what a callback of the caller raised
+        self._callers: Optional[BaseException] = None  # an exception of a caller's callback
 
     def events(self, said: Optional[Message]) -> Events[None]:
-        """Take the turn; ``said`` is what the user says, or None to go on."""
+        """Take the turn; ``said`` is the user's message, or None to go on without one."""
         try:
             try:
                 self._session.turn_start()
@@ -94,7 +94,7 @@ class Turn:
             if stop is not None:
                 return stop
             call = self._start(messages)
-            if said is not None:  # a prompt that cannot be sent would spoil every later turn
+            if said is not None:  # recorded only now: an unsendable prompt would spoil later turns
                 self._session.user_message(said)
                 said = None
             self._step += 1
@@ -106,7 +106,7 @@ class Turn:
                 return stop
 
     def _history(self, said: Optional[Message]) -> Tuple[Sequence[Message], Optional[Stop]]:
-        """Return the messages to send, ``said`` the last of them, or why they cannot be."""
+        """Return the messages to send, ``said`` last, and why they cannot be sent, or None."""
         messages: Sequence[Message] = self._session.derive_messages()
         messages = messages if said is None else [*messages, said]
         size = self._size(messages)
@@ -133,9 +133,9 @@ class Turn:
         """Let the model answer, and return its whole message.
 
         Raises:
-            LlmError: when there is none.
+            LlmError: when the call fails.
         """
-        told = 0  # the attempt whose chunks were told
+        told = 0  # the attempt whose chunks were shown last; 0 before any
         with closing(call.chunks()) as chunks:
             for chunk in chunks:
                 if chunk.__class__ is Finish:
@@ -147,7 +147,7 @@ class Turn:
         return call.answer.message
 
     def _take(self, call: RunningCall) -> None:
-        """Note an answer that has ended: from here on its calls are owed a result."""
+        """Note an answer that has ended; from now on each of its calls must get a result."""
         for usage in (call.answer.usage, call.failed_usage):
             if usage is not None:
                 self._usage = usage if self._usage is None else self._usage + usage
@@ -158,7 +158,7 @@ class Turn:
 
     def _go_on(self, message: AssistantMessage) -> Events[Optional[Stop]]:
         """Do what an answer asks for; return why the loop stops, or None."""
-        if message.finish == "paused":  # it goes back as it is, as the last message
+        if message.finish == "paused":  # it is sent back unchanged, as the last message
             return self._gates.check_pause(self._steps)
         if message.finish == "awaits-client":
             return awaited(message)
@@ -169,7 +169,7 @@ class Turn:
     def _calls(self, calls: Sequence[ToolCall]) -> Events[Optional[Stop]]:
         """Answer every call of a step, in order; return why the loop stops, or None."""
         stop = self._gates.check_calls(calls, self._steps)
-        failed = False  # whether a change that a call of this answer was to make has failed
+        failed = False  # whether a call of this answer that changes something has failed
         for call in calls:
             if stop is not None:
                 outcome = self._dispatcher.skipped(call, stop)
@@ -195,16 +195,16 @@ class Turn:
         return self._dispatcher.run(ready)
 
     def _weighed(self, outcome: ToolOutcome) -> Tuple[ToolOutcome, Optional[Stop]]:
-        """Return what came of a call as the model gets it, and why the loop stops, or None.
+        """Return an outcome as the model gets it, and why the loop stops, or None.
 
-        A tool may have read a key, from a file or the environment: it goes no further.
+        Keys are masked, because a tool may have read one from a file or the environment.
         """
-        assert self._context is not None  # it asked for the call
+        assert self._context is not None  # set when the model was called
         outcome = replace(outcome, content=hide(outcome.content, self._context.secrets))
         return self._gates.weigh(outcome, self._dispatcher.is_polling(outcome.call))
 
     def _ask(self, callback: Callable[[_Given], _Made], value: _Given) -> _Made:
-        """Call what may raise an error of the caller's own, and remember such an error."""
+        """Call a function that runs a caller's callback, and remember an exception of it."""
         try:
             return callback(value)
         except BaseException as error:
@@ -218,8 +218,8 @@ class Turn:
             self._owed.settle()
             self._session.turn_end(stop.reason, stop.failure)
         except LlmError as error:
-            # SESSION: the log cannot be written. It is the result of a turn that had no other
-            # failure, and dropped where the turn has one or an exception is on its way out.
+            # SESSION: the log cannot be written. If the turn has another failure, or an
+            # exception is being raised, that one is reported and this one is dropped.
             # The history stays valid: a missing result reads as unknown or not started.
             if self._stop is not None and self._stop.failure is None:
                 self._stop = replace(self._stop, reason="error", failure=error.failure)

@@ -4,8 +4,8 @@
 
 In: arguments and the three standard streams. Out: an answer's text on stdout, everything
 else on stderr, and an exit code: 0 for a proven, whole message, 1 for an answer that failed
-(``CODE: message`` on stderr), 2 for wrong usage, 130 for Ctrl-C; all of them are in the
-program's ``--help`` and in ``exits``. No traceback is shown but under ``--debug``, no secret ever.
+(``CODE: message`` on stderr), 2 for wrong usage, 130 for Ctrl-C. ``exits`` and the program's
+``--help`` list all codes. Tracebacks are shown only under ``--debug``, secrets never.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ __all__ = ["main"]
 
 PROGRAM = "streamcore"
 COMMANDS = ("chat", "agent", "replay", "session", "config", "providers", "demo", "vendor")
-"""The modules of the commands; one whose room a copy leaves out is not offered."""
-_PACKAGE = __name__.rpartition(".")[0]  # whatever name the package is carried under
+"""The modules of the commands. A copy offers only the commands whose rooms it has."""
+_PACKAGE = __name__.rpartition(".")[0]  # the package's import path, also inside another package
 _STARTED = PROGRAM if _PACKAGE == PROGRAM else f"python -m {_PACKAGE}"  # as usage shows it
 
 
@@ -47,9 +47,9 @@ def main(
     """Run one command and return its exit code.
 
     Args:
-        argv: the arguments without the program's name; by default the process' own.
-        stdin, stdout, stderr: text streams over bytes; by default the process' own.
-        environ: where keys are looked up; by default the process' own.
+        argv: the arguments without the program's name; by default those of the process.
+        stdin, stdout, stderr: text streams over bytes; by default those of the process.
+        environ: where keys are looked up; by default the environment of the process.
     Returns:
         the exit code, as in ``exits.TABLE``.
     """
@@ -80,7 +80,7 @@ def main(
         terminal.give_up_stdout()
         terminal.note(f"{PROGRAM}: {error}")
         return exits.UNWRITTEN
-    except Exception as error:  # a bug: said in one line, shown whole under --debug
+    except Exception as error:  # a bug: one line, and a traceback under --debug
         terminal.note(f"{PROGRAM}: a bug: {error_chain(error)} (--debug shows where)")
         if terminal.debug:
             terminal.note(traceback.format_exc())
@@ -88,7 +88,7 @@ def main(
 
 
 def _run(argv: Sequence[str], terminal: Terminal) -> int:
-    # Loaded inside of main's guard: a Ctrl-C while they load is as quiet as any other.
+    # The modules load here, inside main's try, so that Ctrl-C while they load shows no traceback.
     found, absent = _load()
     if argv and argv[0] in absent:
         raise exits.Usage(absent[argv[0]])
@@ -114,7 +114,7 @@ def _run(argv: Sequence[str], terminal: Terminal) -> int:
 
 
 def _load() -> Tuple[List[Any], Dict[str, str]]:
-    """Return the modules of the commands, and why each other command is not there."""
+    """Return the modules of the commands, and by name why a command is missing."""
     found, absent = [], {}
     for name in COMMANDS:
         try:
@@ -128,7 +128,7 @@ def _load() -> Tuple[List[Any], Dict[str, str]]:
 
 @contextmanager
 def _sigterm_raises() -> Iterator[None]:
-    """Make SIGTERM raise ``Terminated`` meanwhile, so that connections are closed."""
+    """Make SIGTERM raise ``Terminated`` inside the block, so that connections are closed."""
     def terminate(number: int, frame: Any) -> None:
         raise exits.Terminated
 
@@ -143,7 +143,7 @@ def _sigterm_raises() -> Iterator[None]:
 
 
 class _TraceHandler(logging.Handler):
-    """Shows log records on the terminal, whose notes hide secrets and control characters."""
+    """Shows log records as notes; the terminal hides secrets and control characters in notes."""
 
     def __init__(self, terminal: Terminal) -> None:
         super().__init__()
@@ -156,7 +156,7 @@ class _TraceHandler(logging.Handler):
 
 @contextmanager
 def _traced(on: bool, terminal: Terminal) -> Iterator[None]:
-    """Show the wire trace of the package's loggers meanwhile."""
+    """Inside the block, show what the package's loggers write, if ``on``."""
     if not on:
         yield
         return

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """What ``agent --dry-run`` shows: the system prompt, the tools with their marks, the limits.
 
-In: the arguments, the configuration and its rows, the tools. Out: lines on stdout. Nobody is
-asked and no file is made.
+In: the arguments, the configuration and its rows, the tools. Out: lines on stdout. No request
+is sent and no file is made.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def show_plan(
     args: Namespace, rows: Sequence[Explained], config: Config, tools: ToolRegistry,
     system: Optional[str], terminal: Terminal,
 ) -> None:
-    """Show what a turn would be."""
+    """Show what a turn with these settings would use; ``rows`` are the settings told."""
     where = args.script and "a scripted provider on 127.0.0.1"
     terminal.line(f"model: {config.model or '(not set)'} at {where or config.provider}")
     if args.session:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""What a person, and what a program, sees of an agent's turn.
+"""What ``agent`` shows of a turn.
 
-In: the agent's events and chunks. Out: on a terminal the text as it comes; elsewhere the text
-of the last answer only, once it is proven. Progress goes to stderr where that is a terminal:
-what is being done, how fast, how long; nothing goes there otherwise. Speed is told in tokens
-where the provider counted them, else in pieces: no number is guessed.
+In: the agent's events and chunks. Out: if stdout is a terminal, the text as it comes; otherwise
+only the text of the last answer, once it is proven. If stderr is a terminal, it gets the
+progress: what the agent does, how fast, how long. Speed is in tokens if the provider counted
+them, else in pieces of the stream, because a number of tokens would be a guess.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ class View:
     """Shows one turn.
 
     Args:
-        terminal: where to.
-        name: the model's, as it is told.
-        clock: gives seconds that only grow.
+        terminal: where the turn is shown.
+        name: the model and its provider, as the notes name them.
+        clock: returns seconds that never go back.
     """
 
     def __init__(
@@ -38,16 +38,16 @@ class View:
         self._name = name
         self._clock = clock
         self._printer = TextPrinter(terminal)
-        self._began = clock()  # the turn
+        self._began = clock()  # when the turn began
         self._step_began = self._began
         self._tool_began = self._began
         self._first: Optional[float] = None  # when the step's first piece came
-        self._pieces = 0  # of the step
-        self._paused: List[str] = []  # the text of paused answers, which the next one goes on with
+        self._pieces = 0  # how many pieces of the step came
+        self._paused: List[str] = []  # texts of the paused answers before this one
 
     @property
     def on_chunk(self) -> Optional[Callable[[StreamChunk], None]]:
-        """What the agent is to call with chunks; None where nobody would see them."""
+        """What the agent calls with each chunk; None if neither stdout nor stderr is a terminal."""
         return self.chunk if self._terminal.live or self._terminal.watched else None
 
     def chunk(self, chunk: StreamChunk) -> None:
@@ -58,19 +58,19 @@ class View:
         if isinstance(chunk, TextDelta) and not self._terminal.live:
             self._terminal.aside("text", chunk.text)
         elif isinstance(chunk, TextDelta) or self._terminal.watched:
-            if chunk.type != "block-end":  # a call is told when it is run
+            if chunk.type != "block-end":  # a note shows the call when it runs
                 self._printer.push(chunk)
 
     def event(self, event: AgentEvent) -> None:
-        """Show what else happens."""
+        """Show an event of the turn: a step, a tool, an end."""
         if event.type == "step-start":
             self._begin()
             self._note(f"[step {event.step}] asking {self._name}")
         elif event.type == "void":
             self._begin()
             self._terminal.end_text()
-            self._terminal.note(f"[step {event.step}] what it has shown so far is void: a call in "
-                                "it did not parse, and the model was asked again")
+            self._terminal.note(f"[step {event.step}] the text shown so far is void: a tool call "
+                                "did not parse, and the model was asked again")
         elif event.type == "message" and event.message is not None:
             self._message(event.message, event.step)
         elif event.type == "tool-start" and event.call is not None:

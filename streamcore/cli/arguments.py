@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The parser of arguments: argparse that raises and prints nothing itself.
+"""The parser of arguments: an argparse that raises where argparse would print and exit.
 
 In: the strings of a command line. Out: a namespace. Refused with ``Usage``: what argparse
-refuses. ``Shown`` carries a help page or the version. Options are never abbreviated, so that
-a new one cannot change what an old command line means.
+refuses. ``Shown`` carries a help page or the version. Options cannot be abbreviated, so that
+a new option never changes what an old command line means.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, NoReturn, Optional, Sequence, Union
 from ..values.redaction import is_secret_header
 from .exits import TABLE, Shown, Usage
 
-_MOST_BYTES = 16 * 1024 * 1024  # of a file with a script or tools
+_MOST_BYTES = 16 * 1024 * 1024  # largest file with a script or tools
 
 _KEY_OPTIONS = ("--api-key", "--apikey", "--api_key", "--key")  # what people try
 _NO_KEY = ("a key on the command line can be seen by other users; name its variable with "
@@ -24,7 +24,7 @@ _NO_KEY = ("a key on the command line can be seen by other users; name its varia
 
 
 class _Show(argparse.Action):
-    """An option that shows a text and ends: ``const``, or the help page."""
+    """An option that raises ``Shown`` with ``const``, or with the help page."""
 
     def __init__(self, option_strings: Sequence[str], dest: str, **rest: Any) -> None:
         super().__init__(option_strings, argparse.SUPPRESS, nargs=0, **rest)
@@ -40,7 +40,7 @@ class _Show(argparse.Action):
 
 
 class _NoKey(argparse.Action):
-    """An option for a key, which there is not; what was given is not repeated."""
+    """Refuses an option for a key. The error does not repeat the value, which may be a key."""
 
     def __call__(
         self,
@@ -53,17 +53,18 @@ class _NoKey(argparse.Action):
 
 
 def named(text: str) -> str:
-    """Return the name of a file or folder; an empty one is no name, and not "not given"."""
+    """Return the name of a file or folder; refuse the empty name."""
     if not text:
-        raise argparse.ArgumentTypeError("a name is wanted, not nothing")
+        raise argparse.ArgumentTypeError("the name is empty")
     return text
 
 
 def _read_bounded(path: str) -> str:
-    """Return the text of a file that a person wrote; a device, say, has no end.
+    """Return the text of a file of at most 16 MiB; a device may have no end.
 
     Raises:
-        ValueError: for more than 16 MiB, or text that is not UTF-8; OSError for the file.
+        ValueError: for more than 16 MiB, or text that is not UTF-8.
+        OSError: when the file cannot be read.
     """
     with open(path, "rb") as file:
         data = file.read(_MOST_BYTES + 1)
@@ -73,7 +74,7 @@ def _read_bounded(path: str) -> str:
 
 
 def read_json(option: str, path: str) -> Any:
-    """Return what a JSON file holds; ``Usage`` names the option it was given by."""
+    """Return what a JSON file holds. Raises: ``Usage``, which names ``option`` and the file."""
     try:
         return json.loads(_read_bounded(path))
     except OSError as error:
@@ -83,9 +84,9 @@ def read_json(option: str, path: str) -> Any:
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser whose every way out is an exception.
+    """An argument parser that raises instead of leaving the process.
 
-    The page of a command says where the exit codes are told: on that of the program.
+    The help page of the program lists the exit codes; the pages of the commands point to it.
     """
 
     def __init__(self, **rest: Any) -> None:
@@ -103,7 +104,7 @@ class Parser(argparse.ArgumentParser):
         self.add_argument(*_KEY_OPTIONS, nargs="?", action=_NoKey, help=argparse.SUPPRESS)
 
     def add_commands(self) -> Any:
-        """Return what the commands are added to."""
+        """Return the object that each command's ``add_parser`` takes."""
         self._commands = self.add_subparsers(metavar="COMMAND", title="commands", dest="command")
         return self._commands
 
@@ -111,8 +112,8 @@ class Parser(argparse.ArgumentParser):
         """Return the arguments of the program and of the command among them.
 
         Raises:
-            Usage: for arguments that cannot be, with the usage of the command they were for.
-            Shown: for a page.
+            Usage: for wrong arguments, with the usage line of their command.
+            Shown: for ``--help`` and ``--version``.
         """
         args, left = self.parse_known_args(argv)
         if args.command is None:
@@ -129,7 +130,7 @@ class Parser(argparse.ArgumentParser):
         """Add ``--debug`` and its short form."""
         self.add_argument(
             "-v", "--debug", action="store_true",
-            help="show what is sent and received, secrets masked, and tracebacks, on stderr",
+            help="on stderr, show tracebacks, and what is sent and received with secrets masked",
         )
 
     def error(self, message: str) -> NoReturn:
@@ -138,13 +139,13 @@ class Parser(argparse.ArgumentParser):
 
 
 def _unrecognized(left: Sequence[str]) -> str:
-    """Return the words for arguments nobody takes; the value of an option is not shown."""
+    """Return the message for unknown arguments, without the values of options."""
     names = [word.partition("=")[0] for word in left if word.startswith("-")]
     hint = f"; {_NO_KEY}" if any(map(is_secret_header, names)) else ""
     return f"unrecognized arguments: {' '.join(names or left)}{hint}"
 
 
 def require_requests() -> None:
-    """Check that requests is there. Raises: ``Usage`` where it is not."""
+    """Check that requests is installed. Raises: ``Usage`` if it is not."""
     if importlib.util.find_spec("requests") is None:
         raise Usage("requests is not installed: pip install requests (replay works without it)")

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""What ``chat`` and ``agent`` share: the prompt, what is asked for, and the client that asks.
+"""What ``chat`` and ``agent`` share: the prompt, the options of a request, and the client.
 
-In: arguments, the configuration made of them. Out: a prompt, a call's settings, a client on the
-provider or, with ``--script``, on a scripted one of our own on 127.0.0.1. Refused with
-``Usage``: no prompt, no model, values that cannot be. A key comes from the configuration, never
-from an argument, where other users could see it.
+In: arguments, and the configuration made of them. Out: a prompt, a call's settings, a client of
+the provider or, with ``--script``, of a scripted provider on 127.0.0.1. Refused with ``Usage``:
+no prompt, no model, wrong values. A key comes from the configuration, never from an argument,
+because other users can see arguments.
 """
 
 from __future__ import annotations
@@ -22,30 +22,31 @@ from .config import retry_policy
 from .exits import Usage
 from .terminal import Terminal
 
-_NO_KEY = "none-needed"  # what the scripted provider gets: no real key is looked for
+_NO_KEY = "none-needed"  # for the scripted provider, so that no real key is looked up
 
 
 def add_prompt(parser: Any) -> None:
-    """Add the prompt, and the script that may stand in for a provider."""
+    """Add the prompt, and ``--script``, a script that is played instead of a provider."""
     parser.add_argument("prompt", nargs="?", metavar="PROMPT",
-                        help="what to say; - or nothing reads it from stdin, as UTF-8")
+                        help="what to ask; without it, or with -, it is read from stdin as UTF-8")
     parser.add_argument("--script", metavar="FILE", type=named,
-                        help="ask a scripted provider on 127.0.0.1 that plays this JSON file")
+                        help="ask a scripted provider on 127.0.0.1, which plays this JSON file")
 
 
 def add_asking(parser: Any, system: str) -> Any:
-    """Add what is asked for; return the group. ``system`` is the help of ``--system``."""
+    """Add the options of a request; return their group. ``system`` is the help of ``--system``."""
     group = parser.add_argument_group("what to ask for")
     group.add_argument("--system", metavar="TEXT", help=system)
-    group.add_argument("--max-tokens", type=int, metavar="N", help="cap of each answer")
+    group.add_argument("--max-tokens", type=int, metavar="N", help="most tokens of one answer")
     group.add_argument("--temperature", type=float, metavar="T",
-                       help="how freely words are chosen, 0 or more; the provider's default")
-    group.add_argument("--reasoning-effort", metavar="WORD", help="as the provider spells it")
+                       help="how freely words are chosen, 0 or more; default: the provider's")
+    group.add_argument("--reasoning-effort", metavar="WORD",
+                       help="how much the model reasons, as the provider spells it: low, say")
     return group
 
 
 def asked_for(args: Namespace) -> Dict[str, Any]:
-    """Return what ``add_asking`` read, but for the system prompt, by a call's names."""
+    """Return what ``add_asking`` read, by the argument names of a call, without ``system``."""
     return {name: getattr(args, name)
             for name in ("max_tokens", "temperature", "reasoning_effort")}
 
@@ -54,7 +55,7 @@ def read_prompt(given: Optional[str], terminal: Terminal) -> str:
     """Return the prompt: the argument, or all of stdin without its last line end.
 
     Raises:
-        Usage: there is none, or stdin is no UTF-8.
+        Usage: when there is no prompt, or stdin is not UTF-8 or cannot be read.
     """
     if given is not None and given != "-":
         prompt = given
@@ -76,16 +77,16 @@ def make_client(
     args: Namespace, config: Config, held: ExitStack,
     on_retry: Optional[Callable[[RetryRecord], None]],
 ) -> Client:
-    """Return the client the settings make; it and a scripted provider are closed with ``held``.
+    """Return a client with these settings; ``held`` closes it and the scripted provider.
 
     Raises:
-        Usage: no model is named, a script cannot be read, values do not go together.
-        LlmError: what the client refuses before any I/O.
+        Usage: when no model is named, a script cannot be read, or values contradict each other.
+        LlmError: when the client refuses the settings before any I/O.
     """
     settings: Dict[str, Any] = {"on_retry": on_retry, "retry": retry_policy(config)}
     if args.script:
         server = held.enter_context(_server(args.script))
-        # a proxy of the environment would be asked for 127.0.0.1 too
+        # without it, a proxy named in the environment would get the requests for 127.0.0.1
         settings.update(model=config.model or "scripted", base_url=server.base_url,
                         api_key=_NO_KEY, proxies={"no_proxy": "127.0.0.1"})
     else:
@@ -110,7 +111,7 @@ def _check_whole(config: Config) -> None:
 
 @contextmanager
 def wrong_values_are_usage() -> Iterator[None]:
-    """Turn what a constructor refuses, before any I/O, into ``Usage``."""
+    """Turn a ``ValueError`` or ``TypeError``, raised before any I/O, into ``Usage``."""
     try:
         yield
     except (ValueError, TypeError) as error:

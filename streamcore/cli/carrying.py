@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What a copy of the package is made of, and how one is compared, written and updated.
+"""The files of a copy of the package, and how a copy is compared, written and updated.
 
-In: the package's own folder, a destination, and the rooms and providers that are wanted. Out:
-the files of such a copy, and a manifest beside them. Line ends are those of Unix, whatever a
-checkout made of them. Nothing but what the manifest names is ever removed.
+In: the package's own folder, a destination, and the wanted rooms and providers. Out: the files
+of the copy, and a manifest beside them. Line ends are those of Unix, even if a checkout of the
+sources has others. Only files that the manifest names are ever removed.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from ..providers.profiles import MODULES
 from ..values.rooms import OPTIONAL, REQUIRED
 
 SOURCE = Path(__file__).resolve().parents[1]
-"""The folder of the package that runs; the licence and ``py.typed`` stand in it."""
+"""The folder of the running package; it holds the licence and ``py.typed``."""
 MANIFEST = "streamcore-vendor.json"
 
 _TOP = ("__init__.py", "__main__.py", "py.typed", "LICENSE", "DESIGN.md")
 _KINDS = ("*.py", "README.md")
 _FORMAT = 1
 
-Files = Dict[str, bytes]  # path in the copy, with forward slashes → what the file holds
+Files = Dict[str, bytes]  # path in the copy, with forward slashes → content of the file
 
 
 class Copy(NamedTuple):
-    """What a manifest says: the version, what the copy has, and the hash of each file."""
+    """What a manifest says: the version, the rooms, the providers, and the hash of each file."""
 
     version: str
     rooms: Tuple[str, ...]
@@ -39,7 +39,7 @@ class Copy(NamedTuple):
     files: Mapping[str, str]
 
     def as_text(self) -> str:
-        """Return the manifest's text; the same copy has the same text."""
+        """Return the manifest's text; equal copies have equal texts."""
         return json.dumps({
             "format": _FORMAT, "version": self.version, "rooms": list(self.rooms),
             "providers": list(self.providers), "files": dict(sorted(self.files.items())),
@@ -47,19 +47,19 @@ class Copy(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """How a folder differs from what is to be there; paths, sorted."""
+    """How a folder differs from the wanted copy: three sorted lists of paths."""
 
     changed: List[str]
-    """Changed by hand: writing or removing them would lose what somebody wrote."""
+    """Files changed by hand; to write or remove them would lose that change."""
     to_write: List[str]
     to_remove: List[str]
 
 
 def read_manifest(folder: Path) -> Copy:
-    """Return what a copy's manifest says; where there is no manifest, a copy of nothing.
+    """Return what a copy's manifest says; without a manifest, a ``Copy`` with nothing in it.
 
     Raises:
-        ValueError: for a manifest that cannot be read, or a path in it that leads elsewhere.
+        ValueError: for a manifest that cannot be parsed, or a path in it that leaves the folder.
     """
     path = folder / MANIFEST
     if not path.exists():
@@ -82,11 +82,11 @@ def make_copy(rooms: Sequence[str], providers: Sequence[str]) -> Tuple[Copy, Fil
     """Return the manifest and the files of a copy, in the order of the package's own tables.
 
     Raises:
-        ValueError: for a room that the package that runs leaves out itself.
+        ValueError: for a room that the running package does not have.
     """
     for room in rooms:
         if not (SOURCE / room).is_dir():
-            raise ValueError(f"{SOURCE} leaves the room {room} out itself: run a whole streamcore")
+            raise ValueError(f"{SOURCE} does not have the room {room}: run a whole streamcore")
     files = {path.relative_to(SOURCE).as_posix(): _read(path) for path in _paths(rooms, providers)}
     hashes = {name: _hash(data) for name, data in files.items()}
     chosen = tuple(room for room in OPTIONAL if room in rooms)
@@ -95,7 +95,7 @@ def make_copy(rooms: Sequence[str], providers: Sequence[str]) -> Tuple[Copy, Fil
 
 
 def compare(folder: Path, old: Copy, files: Files) -> Comparison:
-    """Return how the folder differs from ``files``, and what in it was changed by hand."""
+    """Return how the folder differs from ``files``; ``old`` tells what was changed by hand."""
     changed, to_write, to_remove = [], [], []
     for name in sorted({*old.files, *files}):
         path = folder / name
@@ -112,7 +112,7 @@ def compare(folder: Path, old: Copy, files: Files) -> Comparison:
 
 
 def edited(folder: Path, copy: Copy) -> List[str]:
-    """Return what in a copy is not as it was written: changed, removed and added modules."""
+    """Return, in words, which files of a copy were changed or removed, and which modules added."""
     found = []
     for name, digest in copy.files.items():
         path = folder / name
@@ -125,7 +125,7 @@ def edited(folder: Path, copy: Copy) -> List[str]:
 
 
 def write(folder: Path, copy: Copy, files: Files, plan: Comparison) -> None:
-    """Bring a folder to what the comparison asks for; the manifest is written last."""
+    """Remove and write the files that ``plan`` names, then write the manifest."""
     for name in plan.to_remove:
         _remove(folder, folder / name)
     for name in plan.to_write:
@@ -152,7 +152,7 @@ def _paths(rooms: Sequence[str], providers: Sequence[str]) -> Iterator[Path]:
 
 
 def _profile(path: Path) -> Iterator[Path]:
-    """Yield a profile's module, and the profiles beside it that it is made from."""
+    """Yield a profile's module, and the modules beside it that it imports."""
     yield path
     for node in ast.parse(_read(path)).body:
         if isinstance(node, ast.ImportFrom) and node.level == 1 and node.module:
@@ -168,7 +168,7 @@ def _hash(data: bytes) -> str:
 
 
 def _replace(path: Path, data: bytes) -> None:
-    """Write a file beside its place and move it there, so that no half of it is ever seen."""
+    """Write a file under another name and rename it, so that nobody reads half of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(path.name + ".new")
     beside.write_bytes(data)
@@ -176,7 +176,7 @@ def _replace(path: Path, data: bytes) -> None:
 
 
 def _remove(top: Path, path: Path) -> None:
-    """Remove a file, and the folders that have no other: an empty one could be imported."""
+    """Remove a file and the folders it leaves empty: Python could import an empty folder."""
     path.unlink()
     folder = path.parent
     while folder != top and not [one for one in folder.iterdir() if one.name != "__pycache__"]:

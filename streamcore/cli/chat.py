@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """``chat``: ask a model, show the answer as it comes.
 
-In: a prompt from the arguments or stdin, and where to ask: a file, the environment and the
-options say it (``config`` shows them). Out: the answer's text on stdout, or its chunks with
-``--json``; reasoning, calls and notes on stderr. A paused answer is sent back, so that the
-provider goes on. Refused with ``Usage``: wrong settings, a file of tools that is none.
+In: a prompt from the arguments or stdin; settings from a file, the environment and the options
+(``config`` shows them). Out: the answer's text on stdout, or its chunks with ``--json``;
+reasoning, calls and notes on stderr. A paused answer is sent back, so that the provider goes on.
+Refused with ``Usage``: wrong settings, a ``--tools`` file that holds no list of tools.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ def add_parser(commands: Any) -> None:
         "chat",
         help="ask a model, show the answer as it comes",
         description="Ask a model. The answer's text goes to stdout as it comes, and ends with a\n"
-        "line feed; reasoning, tool calls and everything else go to stderr.",
+        "line feed. Reasoning, tool calls and notes go to stderr.",
     )
     add_prompt(parser)
     parser.add_argument("--json", action="store_true",
-                        help="one chunk per line on stdout, as JSON, instead of the text")
+                        help="instead of the text, write each chunk to stdout as one line of JSON")
     parser.add_argument("--raw", action="store_true",
-                        help="show the provider's raw events on stderr, beside the rest")
+                        help="also show the provider's raw events on stderr")
     add_config_options(parser)
     group = add_asking(parser, "a system prompt")
     group.add_argument("--tools", metavar="FILE", type=named,
-                       help="a JSON file: a list of OpenAI-style tools; calls are shown, not run")
+                       help="a JSON file, a list of OpenAI-style tools; calls are shown, not run")
     parser.add_debug()
     parser.set_defaults(run=run)
 
@@ -71,11 +71,11 @@ def run(args: Namespace, terminal: Terminal) -> int:
 def converse(
     client: Client, args: Namespace, prompt: str, tools: Any, terminal: Terminal
 ) -> None:
-    """Ask and show the answer; a paused one is sent back at most 6 times in a row.
+    """Ask and show the answer; send a paused answer back, at most 6 times in a row.
 
     Raises:
-        Usage: for what cannot be asked.
-        LlmError: when the answer failed; ``AGENT_LIMIT`` for one more paused answer.
+        Usage: when the client refuses the values of the request.
+        LlmError: when the answer failed; ``AGENT_LIMIT`` for the 7th paused answer in a row.
     """
     messages = [Message("user", (TextBlock(prompt),))]
     for _ in range(1 + MAX_PAUSES):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""``config``: every setting, its value, and where that came from; secrets are masked.
+"""``config``: every setting, its value, and where the value came from; secrets are masked.
 
 In: a configuration file, the ``STREAMCORE_`` variables, options. Out, on stdout: one line for
 each setting, or JSON. Refused with ``Usage``: what the configuration refuses, and a key among
-the options, where other users could see it. ``chat`` and ``agent`` share the options.
+the options, because other users can see options. ``chat`` and ``agent`` share the options.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CONFIG_OPTIONS: Dict[str, str] = {
     "limits.total_timeout": "--timeout",
     "retry.max_retries": "--retries",
 }
-"""The options every command with settings has, by the name of their setting."""
+"""The options that ``chat``, ``agent`` and ``config`` share, by the name of their setting."""
 
 
 def add_parser(commands: Any) -> None:
@@ -38,11 +38,12 @@ def add_parser(commands: Any) -> None:
     parser = commands.add_parser(
         "config",
         help="show every setting and where it came from",
-        description="Show each setting, its value and where it came from: default, file,\n"
-        "environment, or option, the later ones winning. Keys are never shown.",
+        description="Show each setting, its value, and where the value came from: default, file,\n"
+        "environment or option. The later of these wins. Keys are never shown.",
     )
     add_config_options(parser)
-    parser.add_argument("--json", action="store_true", help="one setting a line, as JSON")
+    parser.add_argument("--json", action="store_true",
+                        help="write each setting as one line of JSON")
     parser.add_debug()
     parser.set_defaults(run=run)
 
@@ -61,15 +62,16 @@ def run(args: Namespace, terminal: Terminal) -> int:
 
 
 def add_config_options(parser: Any) -> None:
-    """Add the options that say where settings come from, and the most usual settings."""
+    """Add ``--config``, ``--set``, and an option for each of the most usual settings."""
     group = parser.add_argument_group("settings")
     group.add_argument("--config", metavar="FILE",
-                       help="a configuration file; by default the one STREAMCORE_CONFIG names; "
-                            "STREAMCORE_ variables win over it, options over both")
+                       help="a configuration file; default: the file that STREAMCORE_CONFIG names. "
+                            "STREAMCORE_ variables win over the file, options win over both")
     group.add_argument("--model", metavar="NAME", help="the model's name at the provider")
     group.add_argument("--provider", metavar="NAME",
-                       help="a provider known by name, or one of the file's")
-    group.add_argument("--base-url", metavar="URL", help="another address than the provider's")
+                       help="a provider known by name, or a section of the file")
+    group.add_argument("--base-url", metavar="URL",
+                       help="an address to ask instead of the provider's")
     group.add_argument("--api-key-env", metavar="VARIABLE",
                        help="the environment variable that holds the key; there is no option "
                             "for the key itself")
@@ -80,30 +82,31 @@ def add_config_options(parser: Any) -> None:
 
 def _add_bounds(parser: Any) -> None:
     group = parser.add_argument_group(
-        "how long, how often", "A TIME is 90, 30s, 1500ms or 2m; none turns the clock off."
+        "how long, how often", "A TIME is 90, 30s, 1500ms or 2m; the word none turns a clock off."
     )
-    group.add_argument("--connect-timeout", metavar="TIME", help="until the connection stands")
+    group.add_argument("--connect-timeout", metavar="TIME",
+                       help="longest wait for the connection")
     group.add_argument("--first-byte-timeout", metavar="TIME",
-                       help="from the request to the first byte of the answer")
-    group.add_argument("--idle-timeout", metavar="TIME", help="without a byte")
+                       help="longest wait from the request to the first byte of the answer")
+    group.add_argument("--idle-timeout", metavar="TIME",
+                       help="longest time without a byte")
     group.add_argument("--timeout", "--total-timeout", dest="timeout", metavar="TIME",
-                       help="of waiting for one answer, all attempts together")
+                       help="longest wait for one answer, all attempts together")
     group.add_argument("--retries", metavar="N",
-                       help="tries after a failed first one, before anything was shown; "
-                            "default 2")
+                       help="more tries after a failed one, if nothing was shown yet; default 2")
 
 
 def load_config(
     args: Namespace, terminal: Terminal, options: Mapping[str, str] = CONFIG_OPTIONS
 ) -> Config:
-    """Return the configuration that the arguments, the environment and the file make.
+    """Return the configuration, read from the arguments, the environment and the file.
 
     Args:
-        args: the arguments; those named in ``options`` are overrides where they are given.
-        terminal: has the environment.
+        args: the arguments; a given option of ``options`` overrides its setting.
+        terminal: holds the environment.
         options: the options by the name of their setting.
     Raises:
-        Usage: for what the configuration refuses.
+        Usage: when the configuration refuses a setting.
     """
     overrides: Dict[str, Any] = {}
     for text in args.set:
@@ -128,16 +131,16 @@ def load_config(
 
 
 def retry_policy(config: Config) -> RetryPolicy:
-    """Return when a command tries again: as configured, as the profile says, or by default."""
+    """Return the retry policy: the configured one, else the profile's, else the default."""
     return config.retry() or config.profile().retry or RetryPolicy()
 
 
 def told_rows(
     config: Config, args: Namespace, options: Mapping[str, str] = CONFIG_OPTIONS
 ) -> List[Explained]:
-    """Return the rows of a configuration, as they hold for a command.
+    """Return the rows of a configuration, as a command uses it.
 
-    The origin of an override is the option it was given by.
+    The origin of an override is the option that gave it.
     """
     given = {name: option for name, option in options.items() if _given(args, option) is not None}
     given["api_key"] = given.get("api_key_env", "--set")
@@ -158,7 +161,7 @@ def _given(args: Namespace, option: str) -> Any:
 
 
 def _check_public(name: str, value: str) -> None:
-    """Refuse a secret on the command line, which other users can see."""
+    """Refuse a secret in ``--set``, because other users can see the command line."""
     key = name.rpartition(".")[2]
     names = [line.partition(":")[0] for line in value.split("\n")]
     if key == "api_key" or (key == "headers" and any(map(is_secret_header, names))):

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """``demo``: what the package does, shown in a few seconds without a key or a network.
 
-In: nothing. Out, on stdout: an agent-like answer as it arrives from a scripted provider on
-127.0.0.1, the message made of it, and the same answer cut in the middle, refused; then a turn
-of the agent, and its session resumed (``demo_agent``). The exit code is 0 only where everything
-came out as it must.
+In: nothing. Out, on stdout: an answer with tool calls as it arrives from a scripted provider on
+127.0.0.1, the message made of it, and the error when the same answer is cut in the middle. Then
+``demo_agent`` shows a turn of the agent and resumes its session. The exit code is 0 only if
+every result was the expected one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .exits import FAILED, PROVEN
 from .printing import TextPrinter, call_line, usage_words
 from .terminal import Terminal
 
-_PAUSE = 0.04  # seconds: slow enough to be watched
+_PAUSE = 0.04  # seconds: slow enough to watch
 _QUESTION = "What is in this folder, and what does the README say?"
 _REASONING = "The question has two halves. Neither needs the other, so I ask for both at once."
 _TEXT = "I will list the folder and read the README at the same time."
@@ -42,17 +42,17 @@ def add_parser(commands: Any) -> None:
         "demo",
         help="see it at work: no key, no network, a few seconds",
         description="Show an answer as it arrives from a scripted provider on 127.0.0.1, the\n"
-        "message made of it, and the same answer cut in the middle, refused; then an agent\n"
-        "that reads a file with a tool, and its session file resumed.",
+        "message made of it, and the error when the same answer is cut in the middle. Then\n"
+        "show an agent that reads a file with a tool, and resume its session file.",
     )
     parser.add_argument("--pause", type=_pause, default=_PAUSE, metavar="TIME",
-                        help="between two pieces of an answer; default 40ms, 0 for none")
+                        help="time between two pieces of an answer, at most 60s; default 40ms")
     parser.add_debug()
     parser.set_defaults(run=run)
 
 
 def run(args: Namespace, terminal: Terminal) -> int:
-    """Show it; return 0 only where everything came out as it must."""
+    """Show the demo; return 0 only if every result was the expected one."""
     require_requests()
     shown = terminal.merged()
     whole = _answer(args.pause)
@@ -60,16 +60,16 @@ def run(args: Namespace, terminal: Terminal) -> int:
     with LoopbackServer([whole, cut]) as server, Client(
         "demo-model",
         base_url=server.base_url,
-        proxies={"no_proxy": "127.0.0.1"},  # a proxy of the environment would be asked for it
+        proxies={"no_proxy": "127.0.0.1"},  # no proxy of the environment
     ) as client:
         shown.line(f"A scripted provider listens on {server.host_port}: no key, no network.")
         faults = _show_whole(client, shown) + _show_cut(client, shown)
     faults += show_agent(shown, args.pause)
     shown.line()
     for fault in faults:
-        shown.line(f"NOT AS IT MUST BE: {fault}")
+        shown.line(f"NOT AS EXPECTED: {fault}")
     if not faults:
-        shown.line("Everything came out as it must.")
+        shown.line("Every result is as expected.")
     return FAILED if faults else PROVEN
 
 
@@ -97,7 +97,7 @@ def _words(text: str) -> List[str]:
 
 
 def _interleaved() -> List[Dict[str, Any]]:
-    """Return the fragments of both calls, taken in turns, cut without regard to the JSON."""
+    """Return the fragments of both calls in turns; the cuts ignore the JSON's structure."""
     steps: List[Dict[str, Any]] = [
         {"tool_call": {"index": n, "id": id, "name": name, "arguments": ""}}
         for n, (id, name, _) in enumerate(_CALLS)
@@ -111,22 +111,22 @@ def _interleaved() -> List[Dict[str, Any]]:
 
 
 def _middle(steps: List[Dict[str, Any]]) -> int:
-    """Return where the cut goes: both calls have begun, neither is whole."""
+    """Return a step at which both calls have begun and neither is whole."""
     first = next(n for n, step in enumerate(steps) if "tool_call" in step)
     return first + 2 * len(_CALLS)
 
 
 def _show_whole(client: Client, shown: Terminal) -> List[str]:
     shown.line(f"You ask: {_QUESTION}\n")
-    shown.line("1. The answer as it arrives. The fragments of two tool calls interleave; while\n"
-               "   they form they are text, and nothing to run.\n")
+    shown.line("1. The answer as it arrives. The fragments of two tool calls interleave; an\n"
+               "   unfinished call is only text, and must not be run.\n")
     try:
         message = _stream(client.stream(_QUESTION), shown).message
     except LlmError as error:
         shown.end_text()
         return [f"the whole answer failed: {error}"]
-    shown.line("\n2. The message. Every call was parsed once, strictly, after [DONE] had proven\n"
-               "   the end.\n")
+    shown.line("\n2. The message. Every call was parsed once, strictly, after [DONE] proved that\n"
+               "   the answer is whole.\n")
     shown.line(f"   reasoning   {message.reasoning}")
     shown.line(f"   text        {message.text}")
     for call in message.tool_calls:
@@ -149,7 +149,7 @@ def _faults(message: AssistantMessage) -> List[str]:
 
 
 def _show_cut(client: Client, shown: Terminal) -> List[str]:
-    shown.line("\n3. The same answer, its connection cut while the calls form.\n")
+    shown.line("\n3. The same answer, but the connection breaks while the calls form.\n")
     stream = client.stream(_QUESTION)
     error: Optional[LlmError] = None
     try:
@@ -158,7 +158,7 @@ def _show_cut(client: Client, shown: Terminal) -> List[str]:
         error = caught
     shown.end_text()
     if error is None:
-        return ["the cut answer was taken for a whole one"]
+        return ["the cut answer was accepted as a whole one"]
     partial = error.partial
     shown.line(f"\n   refused     {error}")
     shown.line(f"   retryable   {'yes' if error.retryable else 'no'}")

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """The demo's second half: a real turn of the agent with a tool, and a session resumed.
 
-In: where to show it, and how fast. Out: what was not as it must be, in words; nothing when all
-was. The model is scripted; the tool really reads a file of the project's own folder (of the
-package's, where the package is carried without the project), the session really is a file that
-is closed, opened again and continued.
+In: where to show it, and how fast. Out: a list of results that were not as expected, in words.
+The model is scripted. The tool really reads a file of the project's folder, or of the package's
+folder if the project is not there. The session really is a file: the demo closes it, opens it
+again and goes on with it.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _USAGE = {"prompt_tokens": 180, "completion_tokens": 24, "total_tokens": 204}
 
 
 def show_agent(shown: Terminal, pause: float) -> List[str]:
-    """Show both turns, and return what was not as it must be.
+    """Show both turns; return what was not as expected, in words.
 
     Args:
-        shown: where to.
+        shown: where to show them.
         pause: seconds between two words of an answer.
     """
     place, name, text = _file_to_read()
@@ -41,16 +41,16 @@ def show_agent(shown: Terminal, pause: float) -> List[str]:
         tools = FolderTools(folder).tools()
         log = os.path.join(kept, "demo.jsonl")
         shown.line(f"\n4. An agent: the model asks for read_file, the tool reads {name}, and\n"
-                   "   the model answers. Every event is in a session file before it counts.\n")
+                   "   the model answers. Every event is written to a session file first.\n")
         faults = _first_turn(client, tools, log, shown)
-        shown.line("\n5. The session file is opened again, as after a restart, and goes on.\n")
+        shown.line("\n5. The session file is opened again, as after a restart, and continued.\n")
         faults += _second_turn(client, tools, log, shown)
         requests = [request.json() for request in server.requests]
     return faults + _request_faults(requests, text)
 
 
 def _file_to_read() -> Tuple[str, str, str]:
-    """Return folder, name and text of the project's file, or of one of the package's."""
+    """Return folder, name and text of the project's ``setup.cfg``, or of ``__init__.py`` here."""
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     project = os.path.dirname(package)
     for place, name, sign in ((project, "setup.cfg", "name = streamcore"),
@@ -58,7 +58,7 @@ def _file_to_read() -> Tuple[str, str, str]:
         try:
             with open(os.path.join(place, name), encoding="utf-8") as file:
                 text = file.read()
-        except (OSError, ValueError):  # carried without the project, or inside another one
+        except (OSError, ValueError):  # the package is a copy without the project
             continue
         if sign in text:
             return place, name, text
@@ -70,7 +70,7 @@ def _answers(name: str, text: str, pause: float) -> List[Dict[str, Any]]:
     call = {"id": "call_1", "name": "read_file", "arguments": json.dumps({"path": name})}
     return [
         _answer(pause, reasoning="I have to look into the file.", tool_calls=[call]),
-        _answer(pause, text=f"{name} has {len(text.splitlines())} lines, the first of which is: "
+        _answer(pause, text=f"{name} has {len(text.splitlines())} lines; the first is: "
                             f"{first}"),
         _answer(pause, text=f"I read {name}, as the conversation before this line says."),
     ]
@@ -128,12 +128,12 @@ def _show(event: AgentEvent, shown: Terminal) -> None:
 
 
 def _request_faults(requests: List[Dict[str, Any]], text: str) -> List[str]:
-    """Check what the provider got: the file's text as the result, then the whole history."""
+    """Check the requests: the second ends with the file's text, the third has the whole history."""
     if len(requests) != 3:
         return [f"there should be 3 requests, not {len(requests)}"]
     faults = []
     result = requests[1]["messages"][-1]
-    if result["role"] != "tool" or result["content"] != text[:-1]:  # but for its last line feed
+    if result["role"] != "tool" or result["content"] != text[:-1]:  # without its last line feed
         faults.append("the second request should end with the text of the file")
     said = [one["content"] for one in requests[2]["messages"] if one["role"] == "user"]
     if said != [_FIRST, _SECOND] or requests[2]["messages"][:4] != requests[1]["messages"]:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """How a command ends: the exit codes, and the exceptions that lead to them.
 
-A command returns ``PROVEN`` or ``FAILED``, and ``vendor`` also ``BEHIND``. Everything else is
-raised, so that every ``with`` on the way closes its socket, and becomes a code in ``main``.
-Codes above 128 are what a shell shows for a program that the signal ended.
+A command returns ``PROVEN`` or ``FAILED``; ``vendor`` may also return ``BEHIND``, ``replay``
+``USAGE``. Any other end is an exception, so that every ``with`` closes its socket; ``main`` turns
+the exception into a code. A code above 128 is what a shell shows for a program ended by a signal.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ TERMINATED = 143  # 128 + SIGTERM
 
 TABLE = f"""\
 exit codes:
-  {PROVEN:<4} a proven, whole message; one cut at the output limit
-       (max-tokens) is whole as far as it goes: stderr says so
-  {FAILED:<4} an answer failed: stderr has `CODE: message`; or a copy
+  {PROVEN:<4} a proven, whole message; also a message cut at the output
+       limit (max-tokens), which stderr then says
+  {FAILED:<4} an answer failed, and stderr has `CODE: message`; or a copy
        was changed by hand (vendor)
   {USAGE:<4} wrong arguments, or a file that cannot be read
   {BEHIND:<4} a copy is behind this version (vendor --check)
@@ -35,11 +35,11 @@ exit codes:
 
 
 class Usage(Exception):
-    """What was asked for cannot be done as asked; the text says why."""
+    """The arguments are wrong, or a file cannot be read; the text says why."""
 
 
 class Shown(Exception):
-    """The text was all that was asked for: a help page, the version."""
+    """Carries a help page or the version, which ends the command."""
 
 
 class OutputGone(Exception):
@@ -51,4 +51,4 @@ class OutputFailed(Exception):
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM came. Like Ctrl-C it is no failure of a tool that runs at that moment."""
+    """SIGTERM came. Like Ctrl-C, it passes through a running tool and is not a tool's failure."""

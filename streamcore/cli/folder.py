@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""One folder, and nothing but it: what the built-in tools read from.
+"""The one folder that the built-in tools read from.
 
-In: relative paths as a model writes them. Out: open regular files, and what folders hold.
-Refused with ``ToolError``: absolute paths, ``..``, symbolic links wherever in the path they
-stand, devices, FIFOs and sockets, and files that the caller withholds. Where the system can
-open relative to an open folder (openat), each part of a path is opened so, without following
-links: a link that is put there meanwhile changes nothing. Elsewhere (Windows) each part is
-looked at before and after the opening. Hard links and mounts inside the folder count as part
-of it.
+In: relative paths as a model writes them. Out: open regular files, and the names in a folder.
+Refused with ``ToolError``: absolute paths, ``..``, symbolic links anywhere in the path, devices,
+FIFOs, sockets, and files that the caller withholds. If the system has openat, each part of a
+path is opened relative to the folder before it and links are not followed, so a link that
+somebody puts there meanwhile is refused. Elsewhere (Windows) each part is checked before and
+after the opening. Hard links and mounts inside the folder count as part of it.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from ..agent.tools import ToolError
 from ..values.showing import show
 
 MAX_ENTRIES = 20_000
-"""Names of one folder that are ever read."""
+"""Most names that are read of one folder."""
 
 FILE, FOLDER, LINK, OTHER = "file", "folder", "link", "other"
 
@@ -39,7 +38,7 @@ _DRIVE = re.compile(r"[A-Za-z]:(?=[\\/]|$)")
 _WINDOWS_DEVICE = re.compile(r"(?i)(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)"
                              r"\s*(?:[.:].*)?")
 _REPARSE_POINT = 0x400  # FILE_ATTRIBUTE_REPARSE_POINT: links and junctions of Windows
-# A FIFO must not block the opening, a terminal must not become ours.
+# O_NONBLOCK: opening a FIFO must not wait. O_NOCTTY: a terminal must not control this process.
 _FLAGS = os.O_RDONLY
 for _name in ("O_NOFOLLOW", "O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY", "O_NOINHERIT"):
     _FLAGS |= getattr(os, _name, 0)
@@ -58,13 +57,13 @@ class Folder:
     """A folder that files are read from; closed by ``close`` or ``with``.
 
     Args:
-        path: the folder; this one path may be, or lead over, a symbolic link.
-        openat: whether paths are opened part by part relative to the folder.
-        look: tells of a file what it is, before it is opened.
-        withheld: paths of files that are never opened, under whatever name they stand in the
-            folder; one need not be there yet.
+        path: the folder; only in this path symbolic links are followed.
+        openat: whether each part of a path is opened relative to the folder before it.
+        look: returns the kind and identity of a file before it is opened, as ``os.stat`` does.
+        withheld: paths of files that are never opened, whatever their name in the folder; they
+            need not exist yet.
     Raises:
-        OSError: when it cannot be opened, or is no folder.
+        OSError: when the path cannot be opened, or is not a folder.
     """
 
     def __init__(
@@ -74,10 +73,10 @@ class Folder:
         look: Callable[..., os.stat_result] = os.stat,
         withheld: Sequence[str] = (),
     ) -> None:
-        self._fd = -1  # first of all, for __del__
+        self._fd = -1  # set first, because __del__ reads it
         self.path = os.path.realpath(path)
         if not stat.S_ISDIR(os.stat(self.path).st_mode):
-            raise NotADirectoryError(20, "it is no folder", self.path)
+            raise NotADirectoryError(20, "it is not a folder", self.path)
         self._openat, self._look = openat, look
         self._withheld = tuple(os.path.abspath(path) for path in withheld)
         if openat:
@@ -88,22 +87,22 @@ class Folder:
         """Open a regular file to read from.
 
         Raises:
-            ToolError: when it is not there, is not to be opened, or cannot be read.
+            ToolError: when the file does not exist, is refused, or cannot be opened or read.
         """
         parts = split_path(path)
         with _as_tool_error(path):
             fd = self._open(parts, path) if parts else -1
         if fd < 0:
-            raise ToolError("the folder itself is no file")
+            raise ToolError("this is the folder itself, not a file")
         with open(fd, "rb") as file, _as_tool_error(path):
             self._check_withheld(fd, path)
             yield file
 
     def entries(self, path: str = ".") -> List[Found]:
-        """Return what a folder holds, sorted by name; of a vast one ``MAX_ENTRIES`` names.
+        """Return what a folder holds, sorted by name; at most ``MAX_ENTRIES`` names.
 
         Raises:
-            ToolError: when it is not there, or no folder.
+            ToolError: when the path does not exist, is refused, or is not a folder.
         """
         parts = split_path(path)
         with _as_tool_error(path):
@@ -117,7 +116,7 @@ class Folder:
             return _listed(place)
 
     def kind(self, path: str) -> str:
-        """Return what a path is. Raises: ``ToolError`` when it is not there."""
+        """Return the kind of a path. Raises: ``ToolError`` when it does not exist."""
         parts = split_path(path)
         if not parts:
             return FOLDER
@@ -132,7 +131,7 @@ class Folder:
                 os.close(parent)
 
     def close(self) -> None:
-        """Give the folder back; closing again does nothing."""
+        """Close the folder; closing it again does nothing."""
         fd, self._fd = self._fd, -1
         if fd >= 0:
             os.close(fd)
@@ -147,18 +146,18 @@ class Folder:
         self.close()
 
     def _check_withheld(self, fd: int, path: str) -> None:
-        """Refuse a file that is withheld, looked at now: an editor replaces a file it saves."""
+        """Refuse a withheld file. Each opening looks it up: an editor replaces a file it saves."""
         for withheld in self._withheld:
-            with suppress(OSError):  # it is not there
+            with suppress(OSError):  # the withheld file does not exist
                 if os.path.samestat(os.stat(withheld), os.fstat(fd)):
-                    raise ToolError(f"{_shown(path)}: it is withheld, since it may hold a key")
+                    raise ToolError(f"{_shown(path)}: it is withheld, because it may hold a key")
 
     def _open(self, parts: Tuple[str, ...], path: str) -> int:
         if not self._openat:
             return self._open_by_path(parts, path)
         parent = self._walk(parts[:-1], path)
         try:
-            # Looked at first, since opening alone does things to some devices.
+            # Checked first, because opening some devices has effects.
             _check_file(self._look(parts[-1], dir_fd=parent, follow_symlinks=False), path)
             fd = os.open(parts[-1], _FLAGS, dir_fd=parent)
         finally:
@@ -166,7 +165,7 @@ class Folder:
         return _checked_fd(fd, path)
 
     def _walk(self, parts: Tuple[str, ...], path: str) -> int:
-        """Open the folder at the end of ``parts``, step by step, and return its descriptor."""
+        """Open the folder at the end of ``parts``, part by part, and return its descriptor."""
         fd = os.dup(self._fd)
         for part in parts:
             try:
@@ -197,7 +196,7 @@ class Folder:
         return fd
 
     def _looked_at(self, parts: Tuple[str, ...], path: str) -> str:
-        """Return the place of a folder whose every part is a folder and no link."""
+        """Return the absolute path of a folder; every part must be a folder and not a link."""
         place = self.path
         for part in parts:
             place = os.path.join(place, part)
@@ -210,25 +209,26 @@ class Folder:
 
 
 def split_path(path: str, windows: bool = os.name == "nt") -> Tuple[str, ...]:
-    """Return the parts of a relative path; none for the folder itself.
+    """Return the parts of a relative path; an empty tuple for the folder itself.
 
     Args:
-        path: with ``/`` between its parts, on Windows with a backslash too.
-        windows: whether the rules of Windows hold.
+        path: with ``/`` between its parts; on Windows a backslash separates them too.
+        windows: whether the rules of Windows apply.
     Raises:
-        ToolError: for an absolute path, one with ``..``, or a name no file can have.
+        ToolError: for an empty or absolute path, a path with ``..`` or NUL, or on Windows the
+            name of a device or a stream.
     """
     if "\0" in path or not path.strip():
-        raise ToolError("a path is wanted, relative to the folder")
+        raise ToolError("the path is empty or has a NUL; give a path relative to the folder")
     plain = path.replace("\\", "/") if windows else path
     if plain.startswith(("/", "~/")) or plain == "~" or _DRIVE.match(plain):
-        raise ToolError(f"{_shown(path)}: absolute paths are refused; give one relative to the "
-                        "folder")
+        raise ToolError(f"{_shown(path)}: absolute paths are refused; give a path relative to "
+                        "the folder")
     parts = tuple(part for part in plain.split("/") if part not in ("", "."))
     if ".." in parts or (windows and any(part.strip(". ") == "" for part in parts)):
         raise ToolError(f"{_shown(path)}: paths with .. are refused")
     if windows and any(":" in part or _WINDOWS_DEVICE.fullmatch(part) for part in parts):
-        raise ToolError(f"{_shown(path)}: this names a device or a stream, no file")
+        raise ToolError(f"{_shown(path)}: this names a device or a stream, not a file")
     return parts
 
 
@@ -238,7 +238,7 @@ def _listed(place: Union[int, str]) -> List[Found]:
         for entry in islice(entries, MAX_ENTRIES):
             try:
                 facts = entry.stat(follow_symlinks=False)
-            except OSError:  # it went away meanwhile
+            except OSError:  # the entry was removed meanwhile
                 continue
             found.append(Found(entry.name, _kind(facts), facts.st_size))
     return sorted(found)
@@ -273,12 +273,12 @@ def _not_a_folder(facts: Any, path: str) -> ToolError:
     if _kind(facts) == LINK:
         return ToolError(f"{_shown(path)}: a part of it is a symbolic link, and links are not "
                          "followed")
-    return ToolError(f"{_shown(path)}: a part of it is no folder")
+    return ToolError(f"{_shown(path)}: a part of it is not a folder")
 
 
 @contextmanager
 def _as_tool_error(path: str) -> Iterator[None]:
-    """Make an error of the system one that the model can act on."""
+    """Turn an error of the system into a ``ToolError``, which the model reads."""
     try:
         yield
     except (OSError, ValueError) as error:  # ValueError: a name that cannot be encoded

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""The built-in tools of the agent: ``read_file``, ``list_files``, ``search_text``; read-only.
+"""The built-in, read-only tools of ``agent``: ``read_file``, ``list_files``, ``search_text``.
 
-In: a ``Folder``, and the size a result may have. Out: tools. What a call can cost is bounded:
-bytes read from one file and by one search, names looked at, bytes of a result; what was left
-out is said, with how to go on. A binary file is said to be one and not shown. Refused with
-``ToolError``: what ``Folder`` refuses.
+In: a ``Folder``, and the largest size of a result. Out: tools. Each call has limits: bytes read
+from one file and by one search, names looked at, bytes of the result. A note at the end of a
+result says what was left out and how to get it. Binary files are named, not shown. Refused with
+``ToolError``: what ``Folder`` refuses, and arguments out of range.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..values.strictjson import mend_text
 from .folder import FILE, FOLDER, LINK, Folder, Found
 from .folder_walk import MAX_FILE_BYTES, Search, Walk, is_binary, read_as_text
 
-_CUT = "…".encode("utf-8")  # ends a line that is cut
+_CUT = "…".encode("utf-8")  # ends a cut line
 _MARK_ROOM = 200  # bytes kept free for the words about what was left out
 
 
@@ -26,8 +26,8 @@ class FolderTools:
     """The tools of one folder.
 
     Args:
-        folder: what they read.
-        max_output_bytes: UTF-8 bytes of a result; 256 or more, as ``AgentLimits`` has it.
+        folder: the folder that they read.
+        max_output_bytes: most UTF-8 bytes of a result, 256 or more; see ``AgentLimits``.
     """
 
     def __init__(self, folder: Folder, max_output_bytes: int = 16 * 1024) -> None:
@@ -41,14 +41,14 @@ class FolderTools:
     def read_file(self, path: str, first_line: int = 1) -> str:
         """Read a text file of the folder.
 
-        A long file is shown in parts; the last line of a part says how to go on.
+        A long file comes in parts; the last line of a part says how to get the next part.
 
         Args:
             path: relative to the folder, with / between its parts.
-            first_line: the line to begin with, from 1.
+            first_line: the number of the first line to return, from 1.
         """
         if first_line < 1:
-            raise ToolError("lines count from 1")
+            raise ToolError("first_line is 1 or more")
         with self._folder.file(path) as file:
             data = file.read(MAX_FILE_BYTES + 1)
         if is_binary(data):
@@ -66,13 +66,13 @@ class FolderTools:
     def list_files(
         self, path: str = ".", recursive: bool = False, pattern: str = "*", hidden: bool = False
     ) -> str:
-        """List a folder: one name a line, folders with a / at their end, files with their size.
+        """List a folder, one name a line. Folders end with a /, files have their size.
 
         Args:
             path: the folder to list, relative to the folder.
-            recursive: list the folders inside it too.
-            pattern: only files whose name fits, such as *.py.
-            hidden: names that begin with a dot too.
+            recursive: also list the folders inside it.
+            pattern: list only files whose name fits, such as *.py.
+            hidden: also list names that begin with a dot.
         """
         shown: List[str] = []
         walk = Walk(self._folder, hidden)
@@ -82,7 +82,7 @@ class FolderTools:
                     shown.append(f"{place}/")
             elif fnmatchcase(found.name, pattern):
                 shown.append(f"{place}  {_about(found)}")
-        return self._capped(shown, walk.notes() or ([] if shown else ["nothing here fits"]))
+        return self._capped(shown, walk.notes() or ([] if shown else ["no name fits"]))
 
     def search_text(
         self,
@@ -93,19 +93,19 @@ class FolderTools:
         hidden: bool = False,
         cancel: Optional[threading.Event] = None,
     ) -> str:
-        """Search the text files of the folder for a text, and show the lines that hold it.
+        """Search the text files of the folder for a text, and show the lines with it.
 
-        The text is searched for as it is; it is no regular expression.
+        The text is searched for literally; it is not a regular expression.
 
         Args:
-            text: what to look for, within one line.
+            text: what to search for; it is within one line.
             path: a folder or a file to search, relative to the folder.
-            pattern: only files whose name fits, such as *.py.
-            ignore_case: whether capital letters count the same as small ones.
-            hidden: names that begin with a dot too.
+            pattern: search only files whose name fits, such as *.py.
+            ignore_case: capital and small letters are the same.
+            hidden: also search files and folders whose names begin with a dot.
         """
         if not text.strip("\r\n") or "\n" in text:
-            raise ToolError("a text within one line is wanted")
+            raise ToolError("the text is empty or has a line feed; give a text within one line")
         wanted = text.lower() if ignore_case else text
         search = Search(self._folder, wanted, ignore_case)
         walk = Walk(self._folder, hidden)
@@ -126,9 +126,9 @@ class FolderTools:
                 yield place
 
     def _part(self, lines: List[str], first: int, notes: List[str]) -> str:
-        """Return lines from ``first`` on, as many as there is room for."""
+        """Return the lines from number ``first`` on, as many as fit into the result."""
         if lines and first > len(lines):
-            raise ToolError(f"it has {len(lines)} lines")
+            raise ToolError(f"the file has only {len(lines)} lines")
         kept: List[str] = []
         room = self._room
         for line in lines[first - 1:]:
@@ -136,12 +136,12 @@ class FolderTools:
             if room < 0:
                 break
             kept.append(line)
-        if lines and not kept:  # one line alone is too long
+        if lines and not kept:  # the first line alone is too long
             kept = [_cut(lines[first - 1], self._room)]
             notes.append(f"line {first} is cut")
         last = first - 1 + len(kept)
         if last < len(lines):
-            notes.insert(0, f"lines {first} to {last} of {len(lines)}; go on with "
+            notes.insert(0, f"lines {first} to {last} of {len(lines)}; continue with "
                             f"first_line={last + 1}")
         return _with_notes("\n".join(kept), notes) or "[the file is empty]"
 
@@ -161,7 +161,7 @@ class FolderTools:
 def _about(found: Found) -> str:
     if found.kind == FILE:
         return f"{found.size} bytes"
-    return "(a link: not followed)" if found.kind == LINK else "(no file: not read)"
+    return "(a link: not followed)" if found.kind == LINK else "(not a regular file: not read)"
 
 
 def _cut(line: str, room: int) -> str:

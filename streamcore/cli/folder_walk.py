@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Going through a folder, and looking for a text in its files, with bounds on both.
+"""Walk through a folder, and search its files for a text, both within limits.
 
-In: a ``Folder``. Out: names with their paths; lines that hold a text. Links are told and never
-followed; what was passed over is counted, and said in ``notes``. Bounded: names looked at,
-bytes read of one file and by one search, folders within folders.
+In: a ``Folder``. Out: names with their paths; lines with the text. Links are named and never
+followed. ``notes`` says what was left out. The limits: names looked at, bytes read of one file
+and by one search, depth of folders.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from ..agent.tools import ToolError
 from .folder import FOLDER, Folder, Found
 
 MAX_FILE_BYTES = 4 * 1024 * 1024
-"""Bytes of one file that are ever read."""
+"""Most bytes that are read of one file."""
 MAX_SEARCH_BYTES = 64 * 1024 * 1024
-"""Bytes of all files that one search reads."""
+"""Most bytes of all files that one search reads."""
 MAX_NAMES = 5000
-"""Names that one call looks at."""
+"""Most names that one call looks at."""
 
 _MAX_DEPTH = 40  # folders within folders
-_LONGEST_HIT = 240  # characters shown of a line that was found
+_LONGEST_HIT = 240  # most characters shown of a line with the text
 _SNIFFED = 8192  # bytes in which a NUL makes a file binary
 
 
 class Walk:
-    """Goes through a folder, in the order of names, and counts what it passed over."""
+    """Walks through a folder in the order of names, and counts what it leaves out."""
 
     def __init__(self, folder: Folder, hidden: bool) -> None:
         self._folder = folder
@@ -35,7 +35,7 @@ class Walk:
         self._unread = 0
 
     def iter(self, path: str, recursive: bool, depth: int = 0) -> Iterator[Tuple[str, Found]]:
-        """Yield each name with its path; links are told and never followed."""
+        """Yield each path with its entry. Links are yielded and never followed."""
         start = "" if path in (".", "./") else path.rstrip("/") + "/"
         try:
             entries = self._folder.entries(path)
@@ -61,12 +61,12 @@ class Walk:
         """Say what was left out."""
         notes = [f"{self._unread} folders could not be read"] if self._unread else []
         if self._names > MAX_NAMES:
-            notes.append(f"only the first {MAX_NAMES} names were looked at; name a folder")
+            notes.append(f"only the first {MAX_NAMES} names were looked at; give a smaller folder")
         return notes
 
 
 class Search:
-    """Looks for a text in one file after the other."""
+    """Searches one file after another for a text, and collects the lines with it."""
 
     def __init__(self, folder: Folder, wanted: str, ignore_case: bool) -> None:
         self.hits: List[str] = []
@@ -78,7 +78,7 @@ class Search:
         self._skipped: Dict[str, int] = {}
 
     def take(self, place: str) -> bool:
-        """Search one file; say whether there is room for another."""
+        """Search one file; return whether another file may be read."""
         try:
             with self._folder.file(place) as file:
                 data = file.read(MAX_FILE_BYTES + 1)
@@ -96,9 +96,9 @@ class Search:
 
     def notes(self) -> List[str]:
         """Say what was left out."""
-        notes = [f"{count} files {why}: not searched" for why, count in self._skipped.items()]
+        notes = [f"{count} files not searched: {why}" for why, count in self._skipped.items()]
         if self._bytes >= MAX_SEARCH_BYTES:
-            notes.append(f"ended after {MAX_SEARCH_BYTES} bytes; name a folder or a pattern")
+            notes.append(f"ended after {MAX_SEARCH_BYTES} bytes; give a folder or a pattern")
         return notes
 
     def _look_through(self, place: str, text: str) -> None:
@@ -114,9 +114,9 @@ class Search:
 
 
 def _snippet(line: str, at: int) -> str:
-    """Return a line, or what is round a place in it, with marks where it is cut.
+    """Return a line, or the part of it around ``at``, with ``…`` where the line is cut.
 
-    Whoever masks secrets knows by the marks that what stands there may be a part of one.
+    The marks tell ``redact`` that the text beside them may be a part of a secret.
     """
     start = max(0, at - _LONGEST_HIT // 2)
     end = start + _LONGEST_HIT
@@ -125,10 +125,10 @@ def _snippet(line: str, at: int) -> str:
 
 
 def is_binary(data: bytes) -> bool:
-    """Say whether these bytes of a file are no text."""
+    """Return whether the first bytes of a file hold a NUL."""
     return b"\0" in data[:_SNIFFED]
 
 
 def read_as_text(data: bytes) -> str:
-    """Return bytes as text, whatever they are; line ends are line feeds."""
+    """Return bytes as text, with bad UTF-8 replaced, and CRLF as a line feed."""
     return data.decode("utf-8-sig", "replace").replace("\r\n", "\n")

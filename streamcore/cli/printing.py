@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Chunks on a terminal: as text while they come, or as one JSON line each.
 
-In: chunks in the order of the stream. Out: the answer's text on stdout; reasoning and the
-calls that are still forming beside it; whole calls only once the end is proven (their
-block-ends). Nothing is refused here.
+In: chunks in the order of the stream. Out: the answer's text on stdout; on stderr reasoning,
+calls that are still forming, and whole calls, which come as block-ends after the end is proven.
+Nothing is refused here.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .terminal import Terminal
 
 _ARROW = " ← "  # between an error and its cause, in error_chain
 _NOT_AN_ARGUMENT = re.compile("the api_key argument, |: looked in the api_key argument$")
-_SHOWN = 200  # characters of a name or an id; nobody's are so long
+_SHOWN = 200  # characters shown of a name or an id; real ones are shorter
 _COUNTS = {
     "input_tokens": "input",
     "output_tokens": "output",
@@ -37,7 +37,7 @@ _COUNTS = {
 
 
 class Printer(Protocol):
-    """What shows an answer while it comes."""
+    """Shows an answer while it comes."""
 
     def push(self, chunk: StreamChunk) -> None:
         """Show the next chunk."""
@@ -47,11 +47,11 @@ class Printer(Protocol):
 
 
 class TextPrinter:
-    """Shows text as it comes, and beside it what is no text."""
+    """Shows text on stdout as it comes, and everything else on stderr."""
 
     def __init__(self, terminal: Terminal) -> None:
         self._terminal = terminal
-        self._names: Dict[int, str] = {}  # of the calls that are forming, by block index
+        self._names: Dict[int, str] = {}  # names of the calls that are forming, by block index
 
     def push(self, chunk: StreamChunk) -> None:
         """Show the next chunk."""
@@ -83,14 +83,14 @@ class JsonPrinter:
         self._terminal.json_line(chunk.to_dict())
 
     def end(self) -> None:
-        """Do nothing: every line is whole."""
+        """Do nothing: every line has its end already."""
 
 
 class NoPrinter:
-    """Shows nothing."""
+    """Shows nothing; for ``replay --report``."""
 
     def push(self, chunk: StreamChunk) -> None:
-        """Pass the chunk over."""
+        """Ignore the chunk."""
 
     def end(self) -> None:
         """Do nothing."""
@@ -104,7 +104,7 @@ def print_events(terminal: Terminal, events: Iterable[Tuple[int, SseEvent]]) -> 
 
 
 def call_line(call: ToolCall, limit: int = 2000) -> str:
-    """Return a whole call in one line: name, arguments of at most ``limit`` characters, id."""
+    """Return a call in one line: name, arguments of at most ``limit`` characters, id."""
     name, id = one_line(call.name, _SHOWN), one_line(call.id, _SHOWN)
     return f"{name} {one_line(call.arguments, limit)} (id {id})"
 
@@ -112,8 +112,8 @@ def call_line(call: ToolCall, limit: int = 2000) -> str:
 def one_line(text: str, limit: int) -> str:
     """Return a text on one line, shortened in its middle to ``limit`` characters.
 
-    One that has line ends or other controls is quoted as JSON: it must not be able to
-    look like lines of our own.
+    A text with line ends or other control characters is quoted as JSON, so that it cannot look
+    like a line of this program.
     """
     if not text.isprintable():
         text = json.dumps(text, ensure_ascii=False)
@@ -122,14 +122,14 @@ def one_line(text: str, limit: int) -> str:
 
 
 def usage_words(usage: Optional[TokenUsage]) -> str:
-    """Return the counts that are known, in words."""
+    """Return the known token counts in words."""
     known = {} if usage is None else usage.to_dict()
     shown = [f"{known[name]} {word}" for name, word in _COUNTS.items() if name in known]
     return "tokens: " + ", ".join(shown) if shown else "tokens: no report"
 
 
 def note_cut(terminal: Terminal, finish: Optional[str], diagnostics: Mapping[str, int]) -> None:
-    """Say on stderr that an answer was cut at the output limit, or is not the last word."""
+    """Say on stderr that an answer was cut at the output limit, or that the turn goes on."""
     if finish in ("paused", "awaits-client"):
         terminal.note(f"{finish}: {FINISH_KINDS[finish]}")
     if finish == "max-tokens":
@@ -139,7 +139,7 @@ def note_cut(terminal: Terminal, finish: Optional[str], diagnostics: Mapping[str
 
 
 def note_retry(terminal: Terminal, record: RetryRecord) -> None:
-    """Say on stderr that an attempt failed, and when the next one comes."""
+    """Say on stderr that an attempt failed, and when the next one begins."""
     terminal.note(f"attempt {record.attempt} failed, the next one in {record.delay:.1f} s: "
                   f"{record.failure.code}: {record.failure.message}")
 
@@ -147,13 +147,13 @@ def note_retry(terminal: Terminal, record: RetryRecord) -> None:
 def note_failure(
     terminal: Terminal, error: LlmError, place: str = "", provider: Optional[str] = None
 ) -> None:
-    """Say on stderr, in one line, what failed: its code, its causes, its place.
+    """Say on stderr, in one line, what failed: code, message, causes, place.
 
     Args:
-        terminal: where.
-        error: what failed.
-        place: where in a file, or in a turn.
-        provider: whose answer it was; None for a file, which ``replay`` read.
+        terminal: has stderr.
+        error: the failure.
+        place: the place in a file or in a turn, in words.
+        provider: the provider of the answer; None for a file that ``replay`` read.
     """
     request = error.failure.request_id
     facts = [fact for fact in (place, request and f"request id {request}") if fact]
@@ -165,9 +165,9 @@ def note_failure(
 
 
 def failure_line(error: LlmError, provider: Optional[str] = None) -> str:
-    """Return a failure and its causes in one line, in the words of the command line.
+    """Return a failure and its causes in one line; it names options instead of arguments.
 
-    What the line says already is not told again by a cause.
+    A cause that the line already contains is left out.
     """
     first, *causes = error_chain(error).split(_ARROW)
     hint = "--done-marker optional"

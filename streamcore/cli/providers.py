@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """``providers``: the providers known by name.
 
-In: nothing, or names. Out, on stdout: one line for each; with names, all that is known about
-these: address, variables, limits, models, options and their reasons; or JSON. Refused with
-``Usage``: a name nobody has, with the names near it.
+In: nothing, or names. Out, on stdout: one line for each provider. With names: address,
+variables, limits, models, options and their reasons. With ``--json``: JSON. Refused with
+``Usage``: an unknown name; the error has similar names.
 """
 
 from __future__ import annotations
@@ -25,11 +25,12 @@ def add_parser(commands: Any) -> None:
     parser = commands.add_parser(
         "providers",
         help="list the providers known by name",
-        description="List the providers known by name: address, and the variable of the key.\n"
-        "With names: everything that is known about them.",
+        description="List the providers known by name, with their address and the variable of\n"
+        "the key. With names, show everything that is known about these providers.",
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help="a provider")
-    parser.add_argument("--json", action="store_true", help="one provider a line, as JSON")
+    parser.add_argument("--json", action="store_true",
+                        help="write each provider as one line of JSON")
     parser.add_debug()
     parser.set_defaults(run=run)
 
@@ -54,7 +55,7 @@ def run(args: Namespace, terminal: Terminal) -> int:
 
 
 def _write_table(profiles: List[ProviderProfile], terminal: Terminal) -> None:
-    rows = [(one.name, one.base_url or "(an address of your own)", _key(one)) for one in profiles]
+    rows = [(one.name, one.base_url or "(your own address)", _key(one)) for one in profiles]
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
     for name, address, key in rows:
         terminal.line(f"{name:<{widths[0]}}  {address:<{widths[1]}}  {key}")

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """``replay``: captured streams through the same pipeline, without a network.
 
-In: files that hold an answer's body, or ``-`` for stdin; they are read in pieces and trusted
-no more than a network; whose answers they are. Out: what ``chat`` would have shown, chunks
-with ``--json``, or a report. A file without a proven message is said on stderr, with the
-place it failed at.
+In: files that hold an answer's body, or ``-`` for stdin, and the provider of the answers. A file
+is checked as strictly as an answer from the network. Out: what ``chat`` would have shown, chunks
+with ``--json``, or a report. If a file has no proven message, stderr has the error and the place
+in the file.
 """
 
 from __future__ import annotations
@@ -35,31 +35,31 @@ def add_parser(commands: Any) -> None:
     parser = commands.add_parser(
         "replay",
         help="read captured streams through the same pipeline",
-        description="Read captured streams (a body as it came: .sse, or a JSON document).\n"
+        description="Read captured bodies of answers: event streams (.sse) or JSON documents.\n"
         "requests need not be installed.",
-        epilog="The exit code of several files is the greatest of theirs: 2 where one cannot be\n"
-        "read, else 1 where one has no proven message, else 0. All of them are looked at.",
+        epilog="All files are read. The exit code is 2 if a file cannot be read, else 1 if a\n"
+        "file has no proven message, else 0.",
     )
     parser.add_argument("files", nargs="+", metavar="FILE", help="a file, or - for stdin")
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="one chunk per line, as JSON")
+    form.add_argument("--json", action="store_true", help="write each chunk as one line of JSON")
     form.add_argument("--report", action="store_true",
-                      help="instead of the text: events, blocks, calls, usage, finish, "
-                           "diagnostics, or the error with its place")
+                      help="show, instead of the text, counts of events and blocks, calls, usage, "
+                           "finish, diagnostics, or the error and its place")
     parser.add_argument("--provider", metavar="NAME", default=DEFAULT_PROVIDER,
-                        help="whose answers they are: its options of the format, its [DONE], its "
-                             "limits; a name the command providers lists, default %(default)s")
+                        help="the provider of the answers, a name that the command providers "
+                             "lists; its options and limits apply; default %(default)s")
     parser.add_argument("--done-marker", choices=DONE_MARKERS,
-                        help="optional: a finish word proves the end too, for providers that "
-                             "send no [DONE]; default: as the provider's answers end")
+                        help="optional: a finish word proves the end too, for answers without "
+                             "[DONE]; default: the provider's")
     parser.add_argument("--raw", action="store_true",
-                        help="show the raw events on stderr, beside the rest")
+                        help="also show the raw events on stderr")
     parser.add_debug()
     parser.set_defaults(run=run)
 
 
 def run(args: Namespace, terminal: Terminal) -> int:
-    """Read every file and return the exit code, the greatest of them all."""
+    """Read every file; return the highest exit code of them."""
     try:
         profile = get_profile(args.provider)
     except ValueError as error:
@@ -124,6 +124,6 @@ def _read(
 
 
 def _print_events(tape: Tape, args: Namespace, terminal: Terminal) -> None:
-    events = tape.take()  # taken in any case: they are not to pile up
+    events = tape.take()  # always taken, so that they do not fill the memory
     if args.raw:
         print_events(terminal, events)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""The short report of one captured stream, made to be pasted into a bug report.
+"""The short report of one captured stream, for a bug report.
 
-In: the ``Outcome`` of a file. Out: some lines on stdout: events, blocks, calls, usage,
-finish, diagnostics, or the error with its place. Texts, images and extras are counted and not
-shown; a call's arguments and the cost are, shortened.
+In: the ``Outcome`` of a file. Out: some lines on stdout: counts of events and blocks, calls,
+usage, finish, diagnostics, or the error with its place. The report counts the characters of
+texts, the images and the extras, and does not show them. It shows a call's arguments and the
+cost, shortened.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ from .printing import call_line, failure_line, one_line, usage_words
 from .tape import Tape
 from .terminal import Terminal
 
-_SHOWN = 200  # characters of what a provider wrote
+_SHOWN = 200  # characters shown of a value that the provider wrote
 
 
 class Outcome:
-    """What one file comes to: a message, or an error."""
+    """What was read from one file: its blocks, and a message or an error."""
 
     def __init__(self, name: str, tape: Tape) -> None:
         self.name = name
@@ -34,11 +35,11 @@ class Outcome:
         self.diagnostics: Dict[str, int] = {}
         self.error: Optional[LlmError] = None
         self.finish: Optional[Finish] = None
-        self.opened: Dict[int, str] = {}  # types of blocks by index, an opaque one's kind
+        self.opened: Dict[int, str] = {}  # block types by index; for opaque blocks the kind
         self.sizes: Dict[int, int] = {}  # characters of text and reasoning blocks, by index
         self.media: Dict[int, str] = {}  # what is known of opaque blocks, by index
-        self.extras: Dict[str, str] = {}  # the extras of the blocks and of the message, named
-        self.names: Dict[int, str] = {}  # of the calls that began, by index
+        self.extras: Dict[str, str] = {}  # the extras of the blocks and of the message, by name
+        self.names: Dict[int, str] = {}  # names of the calls that began, by index
         self._assembler = MessageAssembler()
 
     def push(self, chunk: StreamChunk) -> None:
@@ -66,12 +67,12 @@ class Outcome:
 
     @property
     def message(self) -> AssistantMessage:
-        """The proven message; raises ``LlmError`` where there is none."""
+        """The proven message. Raises: ``LlmError`` if the answer has no proven message."""
         return self._assembler.message
 
     @property
     def arrived(self) -> Partial:
-        """The text, reasoning and usage that came."""
+        """The text, reasoning and usage that came so far."""
         return self._assembler.partial
 
 
@@ -134,7 +135,7 @@ def _calls(outcome: Outcome) -> Iterator[Tuple[str, str]]:
             yield "call", call_line(call, _SHOWN)
         return
     for name in outcome.names.values():
-        yield "call", f"{one_line(name, _SHOWN)}: begun, and not to be run"
+        yield "call", f"{one_line(name, _SHOWN)}: begun, not whole; do not run it"
 
 
 def _ending(finish: Finish) -> Iterator[Tuple[str, str]]:

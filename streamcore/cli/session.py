@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""``session salvage``: what can be read of a damaged session file, in a new file.
+"""``session salvage``: copy the readable records of a damaged session file into a new file.
 
-In: a file that ``agent --session`` refuses. Out, on stdout: the new file's name; on stderr,
-what was left out and where. A file that cannot be salvaged is said on stderr.
+In: a file that ``agent --session`` refuses. Out: the new file's name on stdout; on stderr, what
+was left out and where, or why the file cannot be salvaged.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from ..values.errors import LlmError
 from .exits import FAILED, PROVEN
 from .terminal import Terminal
 
-_SHOWN = 20  # pieces told of; a file may have a damaged line for each of its thousands
+_SHOWN = 20  # damaged pieces that are listed; a file may have thousands
 
 
 def add_parser(commands: Any) -> None:
     """Add the command's arguments."""
     parser = commands.add_parser(
         "session",
-        help="save what can be read of a damaged session file",
-        description="salvage: write all whole records of a session file into a new file, and\n"
-        "say what was left out and where. The damaged file stays as it is.",
+        help="copy what can be read of a damaged session file",
+        description="salvage writes all whole records of a session file into a new file, and\n"
+        "says what was left out and where. It does not change the damaged file.",
     )
-    parser.add_argument("action", choices=("salvage",), help="what to do")
+    parser.add_argument("action", choices=("salvage",), help="the only action")
     parser.add_argument("file", metavar="FILE", help="the damaged session file")
     parser.add_argument("new", metavar="NEW", nargs="?",
                         help="the file to make; default: FILE.salvaged")

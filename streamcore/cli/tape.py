@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""A captured file on its way into the pipeline, and how far it has come.
+"""A captured file as pieces of bytes, with the place that was read last.
 
-In: a binary file. Out: its bytes in pieces, and the place the reading stands at. Nothing is
-refused: what a file may hold is for the pipeline to judge, how much of it too.
+In: a binary file. Out: its bytes in pieces, and the place of the reading, in words. Nothing is
+refused here: the pipeline checks the content and the size.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ _BLOCK = 65536
 
 
 class Tape:
-    """A file as byte pieces, one line each, that knows how far it has come.
+    """Iterates over a file line by line, and counts the bytes and events so far.
 
-    How a body is cut changes nothing; a piece for each line lets the place of a failure be
-    told to the line.
+    The pipeline reads the same from any pieces. Pieces of one line make the place of a failure
+    exact to the line.
     """
 
     def __init__(self, file: BinaryIO) -> None:
-        self.raw: List[SseEvent] = []  # the pipeline appends every event
+        self.raw: List[SseEvent] = []  # the pipeline appends each event
         self.size = 0  # bytes handed out
         self._taken = 0  # events that are no longer in ``raw``
-        self._before = 0  # events there were when the last piece was handed out
+        self._before = 0  # count of events when the last piece was handed out
         self._ended = False
         self._file = file
 
@@ -43,7 +43,7 @@ class Tape:
 
     @property
     def events(self) -> int:
-        """Events so far."""
+        """The number of events so far."""
         return self._taken + len(self.raw)
 
     def take(self) -> List[Tuple[int, SseEvent]]:
@@ -54,7 +54,7 @@ class Tape:
         return events
 
     def place(self) -> str:
-        """Return where in the file the reading stands, in words."""
+        """Return the place in the file that was read last, in words."""
         if self.events > self._before:
             return f"in event {self.events}, which ends at byte {self.size}"
         end = "the end, " if self._ended else ""

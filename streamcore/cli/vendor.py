@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""``vendor``: carry the package inside another, with the rooms and providers that it needs.
+"""``vendor``: copy the package into another package, with the wanted rooms and providers.
 
-In: a destination, and what is wanted beside the core. Out: a copy with a manifest, or, with
-``--check``, whether the copy that is there is whole. Rooms and providers are added to those
-the copy has. Refused: files that somebody changed by hand (exit code 1), unless ``--force`` is
-given; a room or provider that does not exist (``Usage``).
+In: a destination; rooms and providers, which are added to those the copy already has. Out: a
+copy with a manifest; with ``--check``, whether the copy is whole and up to date. Refused: to
+overwrite files that were changed by hand without ``--force`` (exit code 1); a room or provider
+that does not exist (``Usage``).
 """
 
 from __future__ import annotations
@@ -30,23 +30,24 @@ def add_parser(commands: Any) -> None:
     parser = commands.add_parser(
         "vendor",
         help="copy the package into another one, and keep the copy up to date",
-        description="Copy the package into a folder of another one: the core, and what is named\n"
-        "beside it. Run again, it brings the copy to this version and adds what is named. The\n"
+        description="Copy the package into another one: the core, and the rooms and providers\n"
+        "that are named. Run again to update the copy to this version and to add more. The\n"
         f"manifest, {MANIFEST}, says what the copy has.",
     )
     parser.add_argument("dest", metavar="DEST", type=named,
                         help="the copy's folder, such as yourtool/_vendor/streamcore")
     parser.add_argument("--with", dest="add", default="", metavar="ROOMS",
-                        help=f"rooms to add, with commas between: {rooms}; or all")
+                        help=f"rooms to add, separated by commas: {rooms}; or all")
     parser.add_argument("--providers", default="", metavar="NAMES",
-                        help=f"providers to add to {DEFAULT_PROVIDER}; or all")
+                        help="providers to add, separated by commas; or all; "
+                        f"{DEFAULT_PROVIDER} is always there")
     parser.add_argument("--without", dest="drop", default="", metavar="NAMES",
-                        help="rooms and providers to take out of the copy")
+                        help="rooms and providers to remove from the copy, separated by commas")
     parser.add_argument("--force", action="store_true",
-                        help="overwrite and remove files that were changed by hand, too")
+                        help="also overwrite and remove files that were changed by hand")
     parser.add_argument("--check", action="store_true",
-                        help="write nothing; the exit code is 0 for a whole copy, 1 for one that "
-                        "was changed by hand, 3 for one that is behind this version")
+                        help="write nothing; the exit code is 0 for a whole copy, 1 if a file was "
+                        "changed by hand, 3 if the copy is behind this version")
     parser.add_debug()
     parser.set_defaults(run=run)
 
@@ -69,14 +70,14 @@ def run(args: Namespace, terminal: Terminal) -> int:
 def _check_place(folder: Path) -> None:
     place = folder.resolve()
     if place == SOURCE or SOURCE in place.parents or place in SOURCE.parents:
-        raise Usage(f"{folder} is, holds or is inside the package itself: name another folder")
+        raise Usage(f"{folder} is the package itself, inside it, or around it: name another folder")
 
 
 def _check(folder: Path, old: Copy, args: Namespace, terminal: Terminal) -> int:
     if args.add or args.providers or args.drop or args.force:
-        raise Usage("--check looks at the copy as it is: it goes with no other option")
+        raise Usage("--check cannot be combined with --with, --providers, --without or --force")
     if not old.files:
-        raise Usage(f"{folder} is no copy: there is no {MANIFEST} in it")
+        raise Usage(f"{folder} is not a copy: it has no {MANIFEST}")
     by_hand = edited(folder, old)
     for line in by_hand:
         terminal.line(line)
@@ -84,9 +85,9 @@ def _check(folder: Path, old: Copy, args: Namespace, terminal: Terminal) -> int:
         return FAILED
     new, _ = make_copy(_known(old.rooms, OPTIONAL), _known(old.providers, PROFILES))
     if new != old:
-        terminal.line(f"the copy is behind: it is of {old.version}, and this is {new.version}"
+        terminal.line(f"the copy is behind: it has version {old.version}, this is {new.version}"
                       if new.version != old.version else
-                      f"the copy is behind: this {new.version} has other files")
+                      f"the copy is behind: the files of this {new.version} differ")
         return BEHIND
     terminal.line(f"the copy is whole: {old.version}, {len(old.files)} files")
     return PROVEN
@@ -101,7 +102,7 @@ def _update(folder: Path, old: Copy, args: Namespace, terminal: Terminal) -> int
     new, files = make_copy(sorted(rooms), sorted(providers - dropped))
     plan = compare(folder, old, files)
     if plan.changed and not args.force:
-        terminal.note("changed by hand, and not overwritten without --force:")
+        terminal.note("changed by hand; --force overwrites:")
         for name in plan.changed:
             terminal.note(f"  {name}")
         return FAILED
@@ -118,31 +119,31 @@ def _names(text: str) -> List[str]:
 
 
 def _known(names: Sequence[str], table: Collection[str]) -> List[str]:
-    """Return those that this version still has."""
+    """Return the names that this version still has."""
     return [name for name in names if name in table]
 
 
 def _check_droppable(name: str) -> None:
     if name in REQUIRED:
-        raise Usage(f"--without {name}: each copy needs it")
+        raise Usage(f"--without {name}: every copy needs it")
     if get_profile(name).name == DEFAULT_PROVIDER:
         raise Usage(f"--without {name}: a client that names no provider uses it")
 
 
 def _wanted_rooms(args: Namespace, old: Copy, dropped: Set[str], terminal: Terminal) -> Set[str]:
-    """Return the rooms of the copy; what comes along with one of them is told."""
+    """Return the rooms of the copy; say on stdout which rooms others need."""
     asked = _names(args.add)
     if asked == ["all"]:
         asked = list(OPTIONAL)
     for name in asked:
         if name not in OPTIONAL and name not in REQUIRED:
-            raise Usage(f"--with {name}: there is no such room: {', '.join(OPTIONAL)}")
+            raise Usage(f"--with {name}: there is no such room; there are {', '.join(OPTIONAL)}")
     rooms = (set(asked) | set(_known(old.rooms, OPTIONAL))) - dropped - set(REQUIRED)
     for room in sorted(rooms):
         for needed in sorted(set(OPTIONAL[room]) - rooms):
             if needed in dropped:
                 raise Usage(f"--without {needed}: {room} needs it")
-            terminal.line(f"{room} brings {needed} along")
+            terminal.line(f"{room} needs {needed}: added")
             rooms.add(needed)
     return rooms
 

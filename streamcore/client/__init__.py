@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The facade that scripts use: ``Client`` asks, ``Stream`` is the answer on its way."""
+"""The classes that scripts use: ``Client`` sends requests, ``Stream`` is one answer."""
 
 from __future__ import annotations
 

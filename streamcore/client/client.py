@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """One model at one provider, in plain Python values.
 
-In: messages, tools, sampling. Out: a ``Stream``, or the message it ends in. Refused
-by ``stream()``, before any I/O: what is wrong locally; the network is touched at the
-first pull. A thin layer: the runtime prepares, dispatches and retries.
+In: messages, tools, sampling. Out: a ``Stream``, or the message that it ends in.
+``stream()`` refuses bad arguments before any I/O. The request is sent when the first chunk
+is pulled. This layer is thin: the runtime prepares, sends and retries.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ DEFAULT_PROVIDER = "openai-compatible"
 
 
 class Log(Protocol):
-    """What a client asks of a session: something that writes one call into it."""
+    """What a client needs of a session: a writer for each call."""
 
     def recorder(self, turn: bool = True) -> Recorder:
-        """Return the writer of one call, which is a turn of its own or part of one."""
+        """Return a writer of one call; ``turn`` says whether the call is a turn of its own."""
 
 
 class Client:
@@ -43,25 +43,26 @@ class Client:
 
     Args:
         model: the model's name at the provider.
-        provider: a profile's name, or a ``ProviderProfile``; None is
-            ``openai-compatible``. Naming one is what allows reading its key and base
-            URL from the environment.
+        provider: a profile's name, or a ``ProviderProfile``; None means
+            ``openai-compatible``. The key and base URL are read from the environment only
+            if you name a provider.
         base_url: the endpoint's base; by default the provider's.
-        api_key: the key, or a function that gives it at every call.
+        api_key: the key, or a function that is called for it before every request.
         limits: clocks and sizes for every call.
-        retry: a ``RetryPolicy``; None is the profile's, or else one request and no more.
-        session: a ``Session`` that every call is recorded in.
-        http_session: a ``requests.Session`` of the caller's, used and left alone.
+        retry: a ``RetryPolicy``; None means the profile's policy. Without either, a failed
+            call is not tried again.
+        session: a ``Session`` that records every call.
+        http_session: the caller's own ``requests.Session``; it is never closed here.
         headers: sent with every request.
         app: the embedding tool as ``name/version``, for the User-Agent.
         proxies, verify, cert: as ``requests`` takes them.
-        pool_size: idle connections kept, 1 or more.
-        options: of the dialect; the fields given here count over the profile's.
-        on_retry: called with a ``RetryRecord`` before the wait for a next attempt.
-        json_loads: a faster parser of payloads, such as ``orjson.loads``; what it refuses
-            is read again strictly, and tool arguments are always read by ours.
+        pool_size: how many idle connections to keep per host, 1 or more.
+        options: of the dialect; a field given here replaces the profile's.
+        on_retry: called with a ``RetryRecord`` before the wait for the next attempt.
+        json_loads: a faster parser of payloads, such as ``orjson.loads``. A payload that
+            it refuses is read again by the strict parser, which reads all tool arguments.
     Raises:
-        ValueError, TypeError: for an unknown provider or values that cannot be.
+        ValueError, TypeError: for an unknown provider, or an argument that is not valid.
     """
 
     @renamed(session_log="session")
@@ -90,7 +91,7 @@ class Client:
         if not isinstance(retry, (RetryPolicy, type(None))):
             raise TypeError(f"retry is a RetryPolicy, not {type(retry).__name__}")
         if hasattr(http_session, "recorder"):
-            raise TypeError("http_session is a requests.Session; a log is given as session")
+            raise TypeError("http_session is a requests.Session; give the log as session")
         self.model = model
         self.provider = profile.name
         self.runtime = LlmRuntime()
@@ -137,6 +138,7 @@ class Client:
         extra_body: Optional[Mapping[str, Any]] = None,
         session_id: Optional[str] = None,
         user_id: Optional[str] = None,
+        cache: Optional[str] = None,
         session: Optional[Log] = None,
         raw: bool = False,
     ) -> Stream:
@@ -146,14 +148,15 @@ class Client:
             messages: a string, or messages as ``Message`` values or OpenAI-style dicts.
             system: a system prompt sent first.
             tools: OpenAI-style tool dicts, or objects with name, description, parameters.
-            cancel: set it, from any thread or signal handler, to stop: ``ABORTED``.
-            limits: this call's own; fields not given fall through to the client's.
-            headers: this call's own, over the client's.
+            cancel: an event that stops the call with ``ABORTED`` once it is set. A thread
+                or a signal handler may set it.
+            limits: for this call; a field not given here has the client's value.
+            headers: for this call; one given here replaces the client's.
             session: a ``Session`` to record in, instead of the client's.
             raw: keep the raw events in ``Stream.raw``.
             The other arguments are those of ``CallConfig``.
         Raises:
-            LlmError: what is wrong locally, before any I/O.
+            LlmError: for a wrong argument or setting, before any I/O.
         """
         return self._ask(
             messages,
@@ -177,6 +180,7 @@ class Client:
             extra_body=extra_body,
             session_id=session_id,
             user_id=user_id,
+            cache=cache,
         )
 
     def _ask(
@@ -193,7 +197,10 @@ class Client:
         raw: bool = False,
         **config: Any,
     ) -> Stream:
-        """Ask as ``stream`` does; ``whole`` as in ``start``, ``config`` as in ``CallConfig``."""
+        """Ask as ``stream`` does.
+
+        ``whole`` is described at ``start``; ``config`` holds fields of ``CallConfig``.
+        """
         context = CallContext(cancel, limits, headers, [] if raw else None)
         asked = CallConfig(self.model, self.provider, **config)
         request = LlmRequest(asked, messages, system, tools, context)
@@ -211,20 +218,20 @@ class Client:
         default_policy: RetryPolicy = NO_RETRY,
         ask_again: Collection[str] = (),
     ) -> RunningCall:
-        """Start a call made by hand, under this client's retry policy.
+        """Start the call of a request that the caller made, under this client's retry policy.
 
         Args:
             request: what is asked; its config names this client's provider.
-            recorder: writes a log of the call, as ``Session.recorder()`` does; None writes
+            recorder: writes a log of the call, as from ``Session.recorder()``; None writes
                 nothing.
-            whole: whether the chunks of an attempt are held back until it has ended, so
-                that it may be tried again although chunks had come.
-            policy: a retry policy in the place of the client's.
-            default_policy: counts where neither the client nor its profile has a policy.
-            ask_again: codes of failures after which the call is made again even after its
+            whole: whether to hold back the chunks of an attempt until it has ended. A
+                failed attempt can then be repeated even after chunks arrived.
+            policy: a retry policy to use instead of the client's.
+            default_policy: used if neither the client nor its profile has a policy.
+            ask_again: codes of failures after which the call is repeated even if its
                 chunks were shown, as in ``RunningCall``.
         Raises:
-            LlmError: what is wrong locally, before any I/O.
+            LlmError: for a wrong request or setting, before any I/O.
         """
         return RunningCall(
             self.runtime,
@@ -248,12 +255,13 @@ class Client:
         """Ask, wait for the whole answer, and return its message.
 
         Args:
-            messages: as in ``stream``, whose other arguments are taken too.
-            on_chunk: called with each chunk as it comes. Without it an attempt may
-                be tried again even after chunks had come, since nobody saw them.
+            messages: as in ``stream``.
+            on_chunk: called with each chunk as it arrives. Without it, an attempt can be
+                repeated even after chunks arrived, because nobody saw them.
+            options: the other arguments of ``stream``.
         Raises:
-            LlmError: when the answer failed; what ``on_chunk`` raises comes out unchanged.
-            TypeError: for an argument ``stream`` has not.
+            LlmError: when the answer failed. What ``on_chunk`` raises is not changed.
+            TypeError: for an argument that ``stream`` does not have.
         """
         unknown = options.keys() - _ARGUMENTS
         if unknown:
@@ -265,7 +273,7 @@ class Client:
             return stream.message
 
     def close(self) -> None:
-        """Close the idle connections of this client; a caller's session stays open."""
+        """Close the idle connections of this client; ``http_session`` stays open."""
         self._transport.close()
 
     def __enter__(self) -> Client:
@@ -287,7 +295,7 @@ class Client:
 
 
 _ARGUMENTS = frozenset(signature(Client.stream).parameters) - {"self", "messages"}
-"""What ``complete`` takes of ``stream``, by name."""
+"""The names of the arguments that ``complete`` passes on to ``stream``."""
 
 
 def _checked_log(session: Any) -> Optional[Log]:
@@ -295,6 +303,6 @@ def _checked_log(session: Any) -> Optional[Log]:
         log: Optional[Log] = session
         return log
     raise TypeError(
-        f"session is the log, a Session of this package, not a {type(session).__name__};"
-        " an HTTP session is given as http_session"
+        f"session is a Session of this package, not a {type(session).__name__};"
+        " give an HTTP session as http_session"
     )

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""One answer on its way: an iterator of chunks that ends in one trusted message.
+"""One answer as it arrives: an iterator of chunks that ends in one trusted message.
 
-In: a ``RunningCall`` of the runtime. Out: its chunks, then ``message``. What the
-provider or the network did is raised as ``LlmError``, and again at every later pull.
-Leaving a stream early, in whatever way, closes its connection.
+In: a ``RunningCall`` of the runtime. Out: its chunks, then ``message``. A failure of the
+provider or the network is raised as ``LlmError``, and again at every later pull.
+The connection closes whenever the caller leaves a stream early.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from ..wire.sse import SseEvent
 
 
 class Stream:
-    """One answer on its way: an iterator of chunks, and a context manager.
+    """One answer as it arrives: an iterator of chunks, and a context manager.
 
-    Iterating gives the chunks as they come, the finish last. ``message`` takes
-    what is left and gives the whole message. A failure is raised as ``LlmError``,
-    and again at every later pull; an ended stream gives ``StopIteration``. Leaving
-    it early closes the connection: by ``close()``, ``with``, an exception, or when
-    nothing refers to the stream any more. For one consumer at a time; ``close()``
-    may come from any thread.
+    Iterating gives the chunks as they arrive, the finish last. ``message`` reads the
+    rest of the stream and returns the whole message. A failure is raised as ``LlmError``,
+    and again at every later pull. A stream that ended well raises ``StopIteration``.
+    The connection is closed early by ``close()``, by the end of a ``with`` block, by an
+    exception, or when nothing refers to the stream any more. Only one thread may read a
+    stream at a time; any thread may call ``close()``.
     """
 
     def __init__(self, call: RunningCall, context: CallContext) -> None:
@@ -38,12 +38,12 @@ class Stream:
         self._context = context
         self._chunks = call.chunks()
         self._error: Optional[LlmError] = None
-        self._trace: Optional[TracebackType] = None  # of the error, as it was first raised
+        self._trace: Optional[TracebackType] = None  # the error's, when it was first raised
         self._message: Optional[AssistantMessage] = None
         self._first_at: Optional[float] = None
         self._ended_at: Optional[float] = None
-        # In a reference cycle the collector may come to the socket before the generator
-        # that would close it; this comes before both, and at the end of the program.
+        # In a reference cycle the collector may finalise the socket before the generator
+        # that would close it. This finaliser runs before both, and at the program's end.
         self._abandoned = weakref.finalize(self, context.close)
 
     def __iter__(self) -> Iterator[StreamChunk]:
@@ -57,7 +57,7 @@ class Stream:
             LlmError: when the answer failed or was stopped.
         """
         if self._error is not None:
-            raise self._error.with_traceback(self._trace)  # one that grows with no pull
+            raise self._error.with_traceback(self._trace)  # else each pull would lengthen it
         try:
             chunk = next(self._chunks)
             if chunk.__class__ is Finish:
@@ -76,14 +76,14 @@ class Stream:
             raise
 
     def iter_text(self) -> Iterator[str]:
-        """Yield the text deltas only, as they come."""
+        """Yield the text of each text delta as it arrives; skip all other chunks."""
         for chunk in self:
             if chunk.__class__ is TextDelta:
                 yield chunk.text
 
     @property
     def message(self) -> AssistantMessage:
-        """The whole message; takes what is left of the stream.
+        """The whole message; reads the rest of the stream first.
 
         Raises:
             LlmError: when the answer failed; ``ABORTED`` after ``close()``.
@@ -95,47 +95,47 @@ class Stream:
 
     @property
     def usage(self) -> Optional[TokenUsage]:
-        """The provider's usage report; None before it came, or without one."""
+        """The provider's usage report; None until it arrives, or if there is no report."""
         return self._call.answer.usage
 
     @property
     def finish(self) -> Optional[str]:
-        """The word for how the answer ended, as ``message.finish``; None while it runs."""
+        """How the answer ended, in the words of ``message.finish``; None while it runs."""
         return self._call.answer.finish if self._ended_at is not None else None
 
     @property
     def failure(self) -> Optional[Failure]:
-        """Why the answer failed, under the finish ``error`` or ``aborted``; else None."""
+        """Why the answer failed, if ``finish`` is ``error`` or ``aborted``; else None."""
         return None if self._error is None else self._error.failure
 
     @property
     def finish_word(self) -> Optional[str]:
-        """The provider's own word for how the answer ended; None before, or without one."""
+        """The provider's own word for how the answer ended; None until then, or without it."""
         return self._call.answer.finish_word if self._ended_at is not None else None
 
     @property
     def diagnostics(self) -> Dict[str, int]:
-        """Counters by name of what was skipped, repaired or dropped."""
+        """A copy of the counters, by name, of what was skipped, repaired or dropped."""
         return dict(self._context.diagnostics)
 
     @property
     def raw(self) -> Optional[List[SseEvent]]:
-        """The events so far, where the stream was asked for with ``raw=True``; else None."""
+        """The raw events so far, if the call was made with ``raw=True``; else None."""
         return self._context.raw_events
 
     @property
     def request_id(self) -> Optional[str]:
-        """The id under which the provider's support finds the request, or None."""
+        """The provider's id for the request, which its support asks for; None without one."""
         return self._context.request_id
 
     @property
     def attempts(self) -> int:
-        """Requests begun for this answer so far; the provider got at most so many whole ones."""
+        """How many requests were begun so far; the provider got at most this many whole ones."""
         return self._call.attempts + self._context.resent
 
     @property
     def time_to_first_token(self) -> Optional[float]:
-        """Seconds from ``stream()`` to the first chunk; None before."""
+        """Seconds from ``stream()`` to the first chunk; None until it arrives."""
         return None if self._first_at is None else self._first_at - self._context.started_at
 
     @property
@@ -149,9 +149,9 @@ class Stream:
         return self._call.answer.partial
 
     def close(self) -> None:
-        """Stop and close the connection; may be called again, and from any thread.
+        """Stop the call and close the connection; may be called again, and from any thread.
 
-        A pull that waits in another thread ends with ``ABORTED``. After it,
+        A pull that waits in another thread ends with ``ABORTED``. After ``close``,
         ``message`` raises ``ABORTED``, unless the message was whole already.
         """
         if self._message is None:
@@ -159,7 +159,7 @@ class Stream:
             self._fail(_closed())
         try:
             self._chunks.close()
-        except ValueError:  # another thread is in it; it ends by the closed connection
+        except ValueError:  # another thread runs it; the closed connection ends that thread's pull
             pass
 
     def __enter__(self) -> Stream:
@@ -178,15 +178,15 @@ class Stream:
         return f"<Stream {state}, {self._call.config.model}>"
 
     def _end(self) -> None:
-        """Take the message of an answer whose finish has come; raise the failure of another."""
+        """Take the message after the finish; raise the failure if the answer failed."""
         if self._error is not None:  # closed from another thread just now
             raise self._error
         self._message = self._call.answer.message
         self._ended_at = time.monotonic()
-        self._abandoned.detach()  # the connection is good for another call
+        self._abandoned.detach()  # the connection may serve another call: do not close it
 
     def _fail(self, error: LlmError) -> LlmError:
-        """Keep the first failure, with what had arrived before it, and return it."""
+        """Keep the first failure and what arrived before it; return that failure."""
         if self._error is None:
             if error.partial == Partial():
                 error.with_partial(self._call.answer.partial)

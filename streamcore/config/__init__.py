@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Configuration: defaults < file < environment < flags, every value with its origin.
 
-``ini``: a file becomes entries with line numbers. ``values``: texts become values, units
-included. ``settings``: which settings there are. ``layers``: a file, variables and overrides
-become layers of checked values. ``choice``: what the layers come to for the chosen provider.
-``config``: the result, and what is made from it. ``explain``: each value and its origin.
-Refused with ``INVALID_CONFIG``: whatever cannot be, naming its place. The environment is
-read only through the mapping ``Config.load`` is given.
+``ini`` turns a file into entries with line numbers. ``values`` turns texts into values, units
+included. ``settings`` lists the settings. ``layers`` turns a file, variables and overrides into
+layers of checked values. ``choice`` finds the values that count for the chosen provider.
+``config`` holds the result and makes clients from it. ``explain`` shows each value and its origin.
+Refused with ``INVALID_CONFIG``: values that are not valid; the error names the place. The
+environment is read only through the mapping that ``Config.load`` is given.
 
 The file::
 
@@ -23,10 +23,10 @@ The file::
     [limits]
     idle_timeout = 2m
 
-Sections: ``[streamcore]``, ``[provider NAME]``, ``[limits]``, ``[retry]``, ``[agent]``; a
-NAME that no profile has is a provider of one's own and needs a ``base_url``. Variables:
+Sections: ``[streamcore]``, ``[provider NAME]``, ``[limits]``, ``[retry]``, ``[agent]``. A NAME
+without a profile defines a provider of your own, which needs a ``base_url``. Variables:
 ``STREAMCORE_MODEL``, ``STREAMCORE_LIMITS_IDLE_TIMEOUT``, ``STREAMCORE_PROVIDER_OPENAI_HEADERS``;
-``STREAMCORE_CONFIG`` names the file. An empty variable is none.
+``STREAMCORE_CONFIG`` names the file. An empty variable is ignored.
 """
 
 from __future__ import annotations

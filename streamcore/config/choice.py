@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""What the layers come to for the chosen provider.
+"""The values that count for the chosen provider.
 
-In: layers, the weakest first, and the environment. Out: the strongest value of a setting; the
-provider's profile with the file's bends; its address, key and headers. Refused with
-``INVALID_CONFIG``: a provider nobody has, one of the user's own without an address.
+In: layers, the weakest first, and the environment. Out: the strongest value of each setting; the
+provider's profile with the options from the layers; its address, key and headers. Refused with
+``INVALID_CONFIG``: an unknown provider, and a provider of the user's own without an address.
 
-A model, address, key or header of ``[streamcore]`` belongs to the provider that the same layer,
-or a weaker one, names: choosing another one in a stronger layer leaves it behind, so that a
+A model, address, key or header of ``[streamcore]`` belongs to the provider that the same layer or
+a weaker layer names. If a stronger layer chooses another provider, the value is not used. So a
 key never goes to an address it was not meant for.
 """
 
@@ -25,39 +25,39 @@ DEFAULT = "default"
 
 
 class Key(NamedTuple):
-    """How the key is found: the key itself, or the variables it may be in."""
+    """Where the API key comes from: the key itself, or the variables that may hold it."""
 
     literal: Optional[str]
     variables: Tuple[str, ...]
-    named: bool  # the variables were named by the user: only they count, and one must be set
+    named: bool  # the user named the variables: only they count, and one must be set
     origin: str
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The layers, weakest first, and what they come to.
+    """The layers, weakest first, and the values that count for the chosen provider.
 
     Args:
         layers: of a file, of variables, of overrides.
-        environ: where variables are looked up; None: nowhere.
+        environ: where variables are looked up; None means nowhere.
     """
 
-    layers: Tuple[Layer, ...] = field(repr=False)  # keys are in both
+    layers: Tuple[Layer, ...] = field(repr=False)  # both may hold API keys
     environ: Optional[Mapping[str, str]] = field(repr=False)
 
     def check(self) -> None:
-        """Refuse what cannot be, whichever provider is chosen.
+        """Refuse unknown providers, and settings that do not fit together.
 
         Raises:
             LlmError: ``INVALID_CONFIG``.
         """
         for name, first in own_providers(self.layers).items():
             if self.given(provider_section(name), "base_url") is None:
-                raise refused(f"{first.origin}: {_unknown(name)}; one of your own needs base_url")
+                raise refused(f"{first.origin}: {_unknown(name)}; your own provider needs base_url")
         for layer in self.layers:
             for (section, key), given in layer.values.items():
                 if key == "like" and section.partition(" ")[2] in PROFILES:
-                    raise refused(f"{given.origin}: [{section}] has a profile of its own: no like")
+                    raise refused(f"{given.origin}: [{section}] has a profile; like is refused")
                 if key == "like" and given.value not in PROFILES:
                     raise refused(f"{given.origin}: like: {_unknown(given.value)}")
         chosen = self.provider
@@ -80,13 +80,14 @@ class Choice:
     def bound(self, key: str) -> List[Tuple[str, Given]]:
         """Return every value of a setting that counts for the provider, strongest first.
 
-        Each with the kind of its layer. Within a layer the provider's own section wins.
+        Each value comes with the kind of its layer. Within a layer, the provider's own
+        section wins over ``[streamcore]``.
         """
         return [(layer.kind, layer.values[section, key]) for layer, section in self._places()
                 if (section, key) in layer.values]
 
     def left_behind(self) -> Iterator[Tuple[str, Given]]:
-        """Yield the settings that belong to another provider than the chosen one."""
+        """Yield the settings that belong to a provider other than the chosen one."""
         for number, layer in enumerate(self.layers):
             owner = self._provider_at(number)
             for key in BOUND:
@@ -95,19 +96,19 @@ class Choice:
                     yield setting_name(MAIN, key), Given(owner, origin)
 
     def profile(self) -> ProviderProfile:
-        """Return the chosen provider's profile, with the bends the layers give.
+        """Return the chosen provider's profile with the options from the layers.
 
         Raises:
-            LlmError: ``INVALID_CONFIG`` for bends that do not go together.
+            LlmError: ``INVALID_CONFIG`` for options that do not go together.
         """
         name = self.provider.value
         section = provider_section(name)
         base = _base(name, self.given(section, "like"))
-        if self.given(MAIN, "provider") is None:  # naming it allows looking at its variables
+        if self.given(MAIN, "provider") is None:  # only a named provider's variables are read
             base = replace(base, key_env=(), base_url_env=None)
-        bends = {key: given.value for key, given in self._options(section)}
+        changes = {key: given.value for key, given in self._options(section)}
         try:
-            return _bent(base, bends)
+            return _with_options(base, changes)
         except (ValueError, TypeError) as error:
             raise refused(f"[{section}]: {error}") from error
 
@@ -121,7 +122,7 @@ class Choice:
             yield setting_name(section, key), value, origin
 
     def base_url(self) -> Given:
-        """Return where the provider is; the value is None where nobody says."""
+        """Return the provider's address; its value is None if no source gives one."""
         own = self.profile()
         found = self.bound("base_url")
         variable = own.base_url_env
@@ -132,14 +133,14 @@ class Choice:
         return Given(own.base_url, f"{PROVIDER} {own.name}" if own.base_url else DEFAULT)
 
     def key(self) -> Key:
-        """Return how the key is found; nothing is refused where there is none."""
+        """Return where the API key comes from; a missing key is not refused here."""
         own = self.profile()
         found = self._first_key()
         usual = next((name for name in own.key_env if self._variable(name)), None)
         if found is not None and found[0] == "api_key_env":
             names = found[2].value
-            lucky = next((name for name in names if self._variable(name)), None)
-            origin = f"environment {lucky}" if lucky else f"{found[2].origin}, not set"
+            first_set = next((name for name in names if self._variable(name)), None)
+            origin = f"environment {first_set}" if first_set else f"{found[2].origin}, not set"
             return Key(None, names, True, origin)
         if found is not None and (found[1] != FILE or usual is None):
             return Key(found[2].value, (), False, found[2].origin)
@@ -155,7 +156,7 @@ class Choice:
         return dict(merged.values())
 
     def fields(self, section: str) -> Dict[str, Given]:
-        """Return the values given of a section's settings, by key."""
+        """Return the settings of a section that have a value, by key."""
         found = {key: self.given(section, key) for key in SETTINGS[section]}
         return {key: given for key, given in found.items() if given is not None}
 
@@ -166,7 +167,7 @@ class Choice:
                 yield key, given
 
     def _first_key(self) -> Optional[Tuple[str, str, Given]]:
-        """Return the strongest of api_key and api_key_env: which, its layer's kind, itself."""
+        """Return the stronger of api_key and api_key_env: its name, its layer's kind, its value."""
         for layer, section in self._places():
             for key in ("api_key", "api_key_env"):  # one place never has both
                 if (section, key) in layer.values:
@@ -182,7 +183,7 @@ class Choice:
                 yield layer, MAIN
 
     def _provider_at(self, number: int) -> Optional[str]:
-        """Return the provider as the layers up to this one name it."""
+        """Return the provider that the layers up to this one name."""
         found = Choice(self.layers[: number + 1], None).given(MAIN, "provider")
         return None if found is None else str(found.value)
 
@@ -193,22 +194,22 @@ class Choice:
 def _base(name: str, like: Optional[Given]) -> ProviderProfile:
     if name in PROFILES:
         return PROFILES[name]
-    # The variables of the profile it is like hold that provider's key, not this one's.
+    # The variables of the profile in ``like`` hold that provider's key, not this provider's.
     base = PROFILES[DEFAULT_PROVIDER if like is None else like.value]
     return replace(base, name=name, key_env=(), base_url_env=None)
 
 
-def _bent(profile: ProviderProfile, bends: Mapping[str, Any]) -> ProviderProfile:
-    """Return the profile with these dialect options, for each of its models too."""
-    facts = {key: bends[key] for key in ("context_window", "images") if key in bends}
+def _with_options(profile: ProviderProfile, changes: Mapping[str, Any]) -> ProviderProfile:
+    """Return the profile with these dialect options, which count for each of its models too."""
+    facts = {key: changes[key] for key in ("context_window", "images") if key in changes}
     models = tuple(replace(model, **facts) for model in profile.models)
-    window = bends.get("context_window", profile.context_window)
-    options = replace(profile.options, **bends)
+    window = changes.get("context_window", profile.context_window)
+    options = replace(profile.options, **changes)
     return replace(profile, options=options, models=models, context_window=window)
 
 
 def _unknown(name: str) -> str:
-    """Return the words for a name without a profile, those near it among them."""
+    """Return a sentence about a name without a profile; it suggests similar names."""
     try:
         get_profile(name)
     except ValueError as error:

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""The configuration: loaded once, a frozen value, and what is made from it.
+"""The configuration, loaded once into a frozen value, and the objects made from it.
 
 In: a file, variables, overrides. Out: a ``Client``, ``Limits``, a ``RetryPolicy``,
-``AgentLimits``, the provider's profile; ``explain`` tells each value's origin. Refused with
-``INVALID_CONFIG`` when loaded: everything that cannot be. A key is in no repr and no row.
+``AgentLimits``, the provider's profile; ``explain`` shows each value's origin. Refused with
+``INVALID_CONFIG`` when loaded: every value that is not valid. No repr and no row of ``explain``
+shows an API key.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ from .settings import AGENT, LIMITS, MAIN, RETRY
 
 Path = Union[str, "os.PathLike[str]"]
 
-_PASSED = ("app", "verify", "cert", "pool_size")  # to the client, as they are
+_PASSED = ("app", "verify", "cert", "pool_size")  # given to the client as they are
 
 
 class Config:
-    """Settings from a file, the environment and the caller; made by ``load``."""
+    """Settings from a file, the environment and the caller. ``load`` makes it."""
 
     def __init__(self, choice: Choice, file: Optional[str]) -> None:
         choice.check()
@@ -48,20 +49,20 @@ class Config:
         """Load a configuration: defaults < file < environment < overrides.
 
         Args:
-            file: an INI-style file; by default the one ``STREAMCORE_CONFIG`` names, if any.
-                A key, a header that carries one, and a URL with a password may stand in it
-                only when nobody but the owner can access it (mode 0600; not looked at on
-                Windows, which has other means).
-            env: where ``STREAMCORE_`` variables are looked up, and those of the provider that
-                is named, the key again at every call; by default ``os.environ``. None reads
-                no environment at all.
+            file: an INI-style file; by default the file that ``STREAMCORE_CONFIG`` names, if
+                any. It may hold an API key, a header that carries one, or a URL with a
+                password only if nobody but the owner can access it (mode 0600). The mode is
+                not checked on Windows, which controls access by other means.
+            env: where ``STREAMCORE_`` variables and the variables of the named provider are
+                looked up; by default ``os.environ``. The key is looked up at every call.
+                None reads no environment at all.
             overrides: values by name, such as ``model``, ``limits.idle_timeout`` or
-                ``provider.ollama.base_url``; as text, or as the value itself. None gives
-                nothing, but for a clock, which it turns off.
+                ``provider.ollama.base_url``; as text, or as the value itself. None means
+                not given, except for a clock, which it turns off.
         Raises:
-            LlmError: ``INVALID_CONFIG`` naming file and line, variable or override, and the key.
+            LlmError: ``INVALID_CONFIG`` with the file and line, the variable or the override.
         """
-        if isinstance(env, NotGiven):  # no default of the signature: help() would show every key
+        if isinstance(env, NotGiven):  # as a default, help() would show each key in it
             env = os.environ
         if file is None and env is not None:
             file = env.get(CONFIG_VARIABLE) or None
@@ -78,7 +79,7 @@ class Config:
 
     @property
     def file(self) -> Optional[str]:
-        """The path of the file it was read from, or None."""
+        """The path of the configuration file, or None."""
         return self._file
 
     @property
@@ -94,30 +95,30 @@ class Config:
 
     @property
     def base_url(self) -> Optional[str]:
-        """Where the provider is asked, or None where nobody says; it may hold a password."""
+        """The provider's address, or None if no source gives one; it may hold a password."""
         found = self._choice.base_url().value
         return None if found is None else str(found)
 
     def over(self, overrides: Mapping[str, Any]) -> Config:
-        """Return this configuration with more overrides over it; arguments as in ``load``."""
+        """Return a configuration with these overrides over this one; they are as in ``load``."""
         choice = self._choice
         known = [*PROFILES, *own_providers(choice.layers)]
         layers = (*choice.layers, override_layer(overrides, known))
         return Config(Choice(layers, choice.environ), self._file)
 
     def profile(self) -> ProviderProfile:
-        """Return the provider's profile, with the bends of this configuration and its key."""
+        """Return the provider's profile with this configuration's options and key variables."""
         profile, key = self._choice.profile(), self._choice.key()
         if not key.named:
             return profile
         return replace(profile, key_env=key.variables, key_required=True)
 
     def limits(self) -> Limits:
-        """Return the limits that are given; the others stay those of the provider."""
+        """Return the limits that are given; the provider's limits count for the others."""
         return Limits(**self._values(LIMITS))
 
     def retry(self) -> Optional[RetryPolicy]:
-        """Return the retry policy; None where nothing of it is given: one request."""
+        """Return the retry policy; None (one request) if no setting of it is given."""
         values = self._values(RETRY)
         return RetryPolicy(**values) if values else None
 
@@ -129,10 +130,11 @@ class Config:
         """Return a client.
 
         Args:
-            overrides: arguments of ``Client`` over the configuration's; ``provider`` by name,
-                None gives nothing. ``limits`` and ``headers`` are laid over these one by one.
+            overrides: arguments of ``Client`` that win over the configuration's. ``provider``
+                is a name. None means not given. Of ``limits`` and ``headers``, each field
+                wins by itself.
         Raises:
-            LlmError: ``INVALID_CONFIG`` where no model is given.
+            LlmError: ``INVALID_CONFIG`` if no model is given.
             ValueError, TypeError: as ``Client``.
         """
         provider = overrides.pop("provider", None)
@@ -185,7 +187,7 @@ class Config:
 
 
 def _merged(ours: Mapping[str, str], theirs: Mapping[str, str]) -> Dict[str, str]:
-    """Return both; a caller's header replaces ours whatever the case of its name."""
+    """Return both; a caller's header replaces ours, ignoring the case of its name."""
     names = {name.lower() for name in theirs if isinstance(name, str)}
     kept = {name: value for name, value in ours.items() if name.lower() not in names}
     return {**kept, **theirs}

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Each setting, its value and where it came from, for people.
+"""Each setting, its value and where the value came from, for people.
 
-In: what the layers come to. Out: one ``Explained`` row for each setting, defaults included;
-secrets are ``***``. The names are those of overrides, and a value's text, put into a file,
-means that value. Nothing is refused.
+In: a ``Choice``. Out: one ``Explained`` row for each setting, defaults included; secrets are
+``***``. A setting has the name that an override uses. The text of a value means the same value
+in a file. Nothing is refused.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NOT_SET = "(not set)"
 
 
 class Explained(NamedTuple):
-    """One row: a setting, its value as text, and where that came from."""
+    """One row: a setting, its value as text, and where the value came from."""
 
     setting: str
     value: str

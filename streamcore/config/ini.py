@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""A configuration file's text as entries, each with the line it stands in.
+"""A configuration file's text as entries, each with its line number.
 
 In: the text of an INI-style file. Out: one ``Entry`` for each ``key = value``. Refused with
-``INVALID_CONFIG``, naming file and line: what is neither section, entry nor comment, and a
-section or a key that is there twice. Lines: ``[section]``; ``key = value``; ``#`` or ``;``
-first for a comment; an indented line goes on with the value above. Nothing is interpolated
-and nothing is a comment behind a value, so that any URL and any header can be written.
+``INVALID_CONFIG``, naming file and line: a line that is not a section, an entry or a comment,
+and a section or a key that comes twice. Lines: ``[section]``; ``key = value``; a comment that
+begins with ``#`` or ``;``; an indented line, which continues the value above. There is no
+interpolation and no comment after a value, so that any URL and any header can be written.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
 from ..values.errors import LlmError
 
 MAX_FILE_BYTES = 1024 * 1024
-"""A larger file is none of ours."""
+"""A larger file is refused: no configuration is that large."""
 
 _SECTION = re.compile(r"\[\s*([^\[\]]*?)\s*\]")
 _ENTRY = re.compile(r"([A-Za-z0-9_.-]+)\s*=\s*(.*)")
@@ -35,7 +35,10 @@ class Entry(NamedTuple):
 
 
 class IniFile(NamedTuple):
-    """A file that was read: its name, its sections' lines, its entries, who may read it."""
+    """A file that was read: its name, the line of each section, and its entries.
+
+    ``private`` says that nobody but the owner can access the file.
+    """
 
     name: str
     sections: Dict[str, int]
@@ -47,7 +50,7 @@ def read_file(path: Union[str, "os.PathLike[str]"]) -> IniFile:
     """Return the entries of a file.
 
     Raises:
-        LlmError: ``INVALID_CONFIG`` for what cannot be read or is no such file.
+        LlmError: ``INVALID_CONFIG`` for a file that cannot be read, or is not such a file.
     """
     name = os.fsdecode(path)
     try:
@@ -59,17 +62,17 @@ def read_file(path: Union[str, "os.PathLike[str]"]) -> IniFile:
     except ValueError as error:  # a NUL in the name
         raise refused(f"{ascii(name)} cannot be read: {error}") from error
     if len(data) > MAX_FILE_BYTES:
-        raise refused(f"{name} has more than {MAX_FILE_BYTES} bytes: no configuration has")
+        raise refused(f"{name} has more than {MAX_FILE_BYTES} bytes, which is too large")
     sections, entries = read_entries(_decoded(data, name), name)
     return IniFile(name, sections, entries, private)
 
 
 def read_entries(text: str, name: str) -> Tuple[Dict[str, int], Tuple[Entry, ...]]:
-    """Return the sections' lines, and the entries of a text.
+    """Return the line of each section, and the entries of a text.
 
     Args:
-        text: the file's.
-        name: the file's, for messages.
+        text: the content of the file.
+        name: the name of the file, for messages.
     Raises:
         LlmError: ``INVALID_CONFIG`` naming the line.
     """
@@ -77,7 +80,7 @@ def read_entries(text: str, name: str) -> Tuple[Dict[str, int], Tuple[Entry, ...
     entries: List[Entry] = []
     lines: Dict[Tuple[str, str], int] = {}
     section: Optional[str] = None
-    open_entry = False  # an indented line goes on with the last entry
+    open_entry = False  # an indented line continues the last entry
     for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), 1):
         bare = line.strip()
         if not bare or bare[0] in "#;":
@@ -100,14 +103,14 @@ def read_entries(text: str, name: str) -> Tuple[Dict[str, int], Tuple[Entry, ...
 
 
 def refused(text: str) -> LlmError:
-    """Return the error of a configuration that cannot be."""
+    """Return the error for a configuration that is not valid."""
     return LlmError(text, "INVALID_CONFIG")
 
 
 def _section(bare: str, sections: Dict[str, int], place: str) -> str:
     found = _SECTION.fullmatch(bare)
     if found is None or not found.group(1):
-        raise refused(f"{place}: a section is written [name], and nothing after it")
+        raise refused(f"{place}: a section is written [name], with nothing after it")
     section = _BLANKS.sub(" ", found.group(1))
     if section in sections:
         raise refused(f"{place}: [{section}] is there already, in line {sections[section]}")
@@ -135,7 +138,7 @@ def _decoded(data: bytes, name: str) -> str:
 def _is_private(facts: Any) -> bool:
     """Say whether nobody but the owner may read or write the file.
 
-    Windows has no such bits: there, whoever keeps a key in a file has to see to its
-    access list, and the file counts as private.
+    Windows has no such bits, so every file counts as private there. A user who keeps a
+    key in a file must protect the file with its access list.
     """
     return os.name == "nt" or not stat.S_IMODE(facts.st_mode) & 0o077

@@ -2,9 +2,9 @@
 """A file, variables and overrides as layers of checked values, each with its origin.
 
 In: an ``IniFile``, a mapping of variables, a mapping of overrides. Out: one ``Layer`` each.
-Refused with ``INVALID_CONFIG``: unknown names (the near ones are told), values that cannot be,
-a key and a key's variable in one place, and a secret in a file that others may read. An
-error names the place and the setting, and shows nothing of a secret.
+Refused with ``INVALID_CONFIG``: unknown names (the error suggests similar names), values that
+are not valid, an API key beside the name of its variable, and a secret in a file that others
+may read. An error names the place and the setting, and shows no part of a secret.
 """
 
 from __future__ import annotations
@@ -45,20 +45,20 @@ class Layer(NamedTuple):
 
 
 def provider_section(name: str) -> str:
-    """Return the section of one provider."""
+    """Return the name of one provider's section."""
     return f"{PROVIDER} {name}"
 
 
 def setting_name(section: str, key: str) -> str:
-    """Return a setting's name as an override has it: ``model``, ``limits.idle_timeout``."""
+    """Return the name that an override uses for a setting: ``model``, ``limits.idle_timeout``."""
     return key if section == MAIN else f"{section.replace(' ', '.', 1)}.{key}"
 
 
 def file_layer(file: IniFile) -> Layer:
-    """Return what a file gives.
+    """Return the values that a file gives.
 
     Raises:
-        LlmError: ``INVALID_CONFIG`` naming file, line and key.
+        LlmError: ``INVALID_CONFIG`` with file, line and key.
     """
     for section, line in file.sections.items():
         _known_section(section, f"{file.name}:{line}")
@@ -79,13 +79,13 @@ def file_layer(file: IniFile) -> Layer:
 
 
 def environment_layer(environ: Mapping[str, str], providers: Iterable[str]) -> Layer:
-    """Return what the variables give.
+    """Return the values that the variables give.
 
     Args:
-        environ: only names that begin with ``STREAMCORE_`` are looked at here.
-        providers: names of providers that may stand in a variable's name.
+        environ: only variables that begin with ``STREAMCORE_`` are read here.
+        providers: the providers whose settings may have variables.
     Raises:
-        LlmError: ``INVALID_CONFIG`` naming the variable.
+        LlmError: ``INVALID_CONFIG`` with the variable.
     """
     known = {_variable(*place): place for place in _places(providers)}
     values: Dict[Place, Given] = {}
@@ -104,14 +104,14 @@ def environment_layer(environ: Mapping[str, str], providers: Iterable[str]) -> L
 
 
 def override_layer(overrides: Mapping[str, Any], providers: Iterable[str]) -> Layer:
-    """Return what the caller says over everything else.
+    """Return the values that the caller gives over all others.
 
     Args:
-        overrides: values by name (``setting_name``). NOT_GIVEN gives nothing, and neither
-            does None but for a clock, which it turns off.
-        providers: names of providers that may stand in a setting's name.
+        overrides: values by name (``setting_name``). NOT_GIVEN and None mean not
+            given, except that None turns a clock off.
+        providers: the providers whose settings may be overridden.
     Raises:
-        LlmError: ``INVALID_CONFIG`` naming the override.
+        LlmError: ``INVALID_CONFIG`` with the override.
     """
     known = {setting_name(*place): place for place in _places(providers)}
     values: Dict[Place, Given] = {}
@@ -129,7 +129,7 @@ def override_layer(overrides: Mapping[str, Any], providers: Iterable[str]) -> La
 
 
 def own_providers(layers: Iterable[Layer]) -> Dict[str, Given]:
-    """Return the providers that no profile is made for, with a value of each."""
+    """Return the providers that have no profile, each with one of its values."""
     found: Dict[str, Given] = {}
     for layer in layers:
         for (section, _), given in layer.values.items():
@@ -196,7 +196,7 @@ def _checked(setting: Setting, given: Any, where: str) -> Any:
         message = error.failure.message
     else:
         return value
-    raise refused(f"{where}: {message}")  # outside: what it came from may quote a secret
+    raise refused(f"{where}: {message}")  # not in the except: its cause may quote a secret
 
 
 def _is_secret(key: str, value: Any) -> bool:
@@ -208,11 +208,11 @@ def _is_secret(key: str, value: Any) -> bool:
 def _check_one_key(
     values: Mapping[Place, Given], entries: Iterable[Entry], where: str
 ) -> None:
-    """Refuse a key and the name of its variable side by side: one of them is a mistake."""
+    """Refuse an API key beside the name of its variable: one of the two is a mistake."""
     for section, key in values:
         if key == "api_key" and (section, "api_key_env") in values:
             line: Optional[int] = next(
                 (one.line for one in entries if (one.section, one.key) == (section, key)), None
             )
             place = f"{where}:{line}: [{section}] {key}" if line else f"{where}: {key}"
-            raise refused(f"{place}: api_key_env stands beside it, and one of them is enough")
+            raise refused(f"{place}: api_key_env is given too; only one of them may be")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Which settings there are, how each is read and what it is checked by.
+"""The table of settings: how each setting is read and checked.
 
-In: nothing; this is the table. Out: ``SETTINGS`` by section and key. A setting that is a field
-of ``Limits``, ``RetryPolicy``, ``AgentLimits`` or a dialect's options is checked by making one
-with this field alone, so that a range is written down once. The meanings: DESIGN.md §7, §8.
+In: nothing. Out: ``SETTINGS`` by section and key. A setting may be a field of ``Limits``,
+``RetryPolicy``, ``AgentLimits`` or a dialect's options. Such a setting is checked by making that
+object with this field alone, so that each range is written only once. Meanings: DESIGN.md §7, §8.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .values import (
 MAIN, PROVIDER, LIMITS, RETRY, AGENT = "streamcore", "provider", "limits", "retry", "agent"
 
 BOUND = ("model", "base_url", "api_key", "api_key_env", "headers")
-"""What belongs to one provider, in ``[streamcore]`` too."""
+"""The settings that belong to one provider, also in ``[streamcore]``."""
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ANY_PROFILE = ProviderProfile(name="any")
@@ -37,7 +37,7 @@ _POLICY_KINDS: Dict[str, Read] = {
 
 
 class Setting(NamedTuple):
-    """One setting; ``read`` and then ``check`` raise what is wrong with a value."""
+    """One setting. ``read``, and then ``check``, raise an error for a value that is not valid."""
 
     section: str
     key: str
@@ -46,18 +46,22 @@ class Setting(NamedTuple):
 
 
 def check_model(value: str) -> None:
-    """Refuse a name no model can have."""
+    """Refuse a name that no model can have."""
     if not value.isprintable():
-        raise ValueError("a model's name is printable, and in one line")
+        raise ValueError("a model's name is printable and on one line")
 
 
 def check_address(value: str) -> None:
-    """Refuse what is no http(s) base URL. Raises: ``LlmError``, which shows no secret."""
+    """Refuse a text that is not an http(s) base URL.
+
+    Raises:
+        LlmError: for such a text; the message shows no secret.
+    """
     _ANY_PROFILE.url(value)
 
 
 def check_variables(names: Tuple[str, ...]) -> None:
-    """Refuse what names no variable, the key itself for one; it is not shown."""
+    """Refuse names that no variable can have, such as an API key; the error does not show them."""
     if not all(_VARIABLE.fullmatch(name) for name in names):
         raise ValueError("names of environment variables are wanted, not the key itself")
 
@@ -69,11 +73,11 @@ def _check_key(value: str) -> None:
 
 def _check_app(value: str) -> None:
     if not all(" " <= letter <= "~" for letter in value):
-        raise ValueError("it travels in a header, which carries printable ASCII only")
+        raise ValueError("it is sent in a header, which carries printable ASCII only")
 
 
 def _pass(value: Any) -> None:
-    """Everything that could be read will do."""
+    """Accept every value that could be read."""
 
 
 def _of_fields(
@@ -93,19 +97,23 @@ def _limit_kind(name: str) -> Read:
 
 
 def _options() -> List[Setting]:
-    """Return the options of every dialect; one that several dialects have stands once."""
+    """Return the options of all dialects; an option of several dialects comes once."""
     made: Dict[str, Setting] = {}
     for dialect in map(find_dialect, dialect_names()):
         defaults = dialect.options.DEFAULTS
-        kinds = {name: _option_kind(default) for name, default in defaults.items()}
+        kinds = {name: _option_kind(name, default) for name, default in defaults.items()}
         for setting in _of_fields(PROVIDER, dialect.options, kinds.__getitem__):
             made.setdefault(setting.key, setting)
     return list(made.values())
 
 
-def _option_kind(default: Any) -> Read:
+def _option_kind(name: str, default: Any) -> Read:
     if isinstance(default, bool):
         return read_flag
+    if isinstance(default, tuple):
+        return read_words
+    if name == "reasoning_filler":  # a text, although its default is None
+        return read_text
     return read_text if isinstance(default, str) else read_count
 
 
@@ -136,7 +144,7 @@ SETTINGS: Dict[str, Dict[str, Setting]] = {
     section: {one.key: one for one in _TABLE if one.section == section}
     for section in (MAIN, PROVIDER, LIMITS, RETRY, AGENT)
 }
-"""Every setting by section and key, in the order ``explain`` tells them."""
+"""Every setting by section and key, in the order in which ``explain`` shows them."""
 
 OPTION_KEYS: Tuple[str, ...] = tuple(setting.key for setting in _options())
 """The settings of a provider that are options of its dialect."""

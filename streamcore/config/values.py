@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Texts as values, and values as the texts that mean them.
+"""Values read from texts, and the texts that mean a value.
 
 In: a text from a file or a variable, or a plain Python value from an override. Out: seconds,
-bytes, numbers, flags, words, headers. Refused with ``ValueError``, in words that can stand
-after the setting's name: a number without sense, a unit nobody knows. Units: ``ms s m h``;
+bytes, numbers, flags, words, headers. Refused with ``ValueError``, in words that can follow
+the setting's name: a text that is not such a value, or has an unknown unit. Units: ``ms s m h``;
 ``B``, ``kB MB GB`` (powers of 1000), ``KiB MiB GiB`` (powers of 1024), in any case.
 """
 
@@ -29,13 +29,13 @@ _BYTES = {
     "": 1, "b": 1, "kb": 1000, "mb": 1000**2, "gb": 1000**3,
     "kib": 1024, "mib": 1024**2, "gib": 1024**3,
 }
-_LONGEST = 30  # characters of a number: more say nothing, and cost time to read
+_LONGEST = 30  # characters of a number: a longer one adds no meaning, and takes time to read
 _NUMBER = re.compile(r"(-?[0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)")
 _HEADER = re.compile(rf"\s*({HEADER_NAME.pattern})\s*:\s*(.*?)\s*")
 
 
 def read_text(given: Any) -> str:
-    """Return a text that says something."""
+    """Return a text that is not blank, without the blanks around it."""
     if not isinstance(given, str):
         raise ValueError(f"a text is wanted, not {_kind(given)}")
     if not given.strip():
@@ -52,7 +52,7 @@ def read_seconds(given: Any) -> float:
 
 
 def read_clock(given: Any) -> Optional[float]:
-    """Return a time in seconds, or None for ``none``: no clock."""
+    """Return a time in seconds, or None for ``none`` and ``off``: no clock."""
     if given is None or (isinstance(given, str) and given.strip().lower() in NONE_WORDS):
         return None
     return read_seconds(given)
@@ -67,7 +67,7 @@ def read_size(given: Any) -> int:
     if "." not in number:
         return int(number) * _BYTES[unit]
     if size != int(size):
-        raise ValueError(f"{given.strip()} is no whole number of bytes")
+        raise ValueError(f"{given.strip()} is not a whole number of bytes")
     return int(size)
 
 
@@ -90,7 +90,7 @@ def read_number(given: Any) -> float:
 
 
 def read_flag(given: Any) -> bool:
-    """Return yes or no."""
+    """Return True for yes and False for no."""
     if isinstance(given, bool):
         return given
     flag = FLAGS.get(given.strip().lower()) if isinstance(given, str) else None
@@ -100,14 +100,14 @@ def read_flag(given: Any) -> bool:
 
 
 def read_words(given: Any) -> Tuple[str, ...]:
-    """Return words that stand between commas or blanks."""
+    """Return words that are separated by commas or blanks."""
     if isinstance(given, str):
         given = [word for word in re.split(r"[,\s]+", given) if word]
     if not isinstance(given, (list, tuple, set, frozenset)):
         raise ValueError(f"words are wanted, not {_kind(given)}")
     words = tuple(given)
     if not words or not all(isinstance(word, str) and word.strip() for word in words):
-        raise ValueError("words are wanted, and there are none")
+        raise ValueError("words are wanted, but there are none")
     return words
 
 
@@ -120,7 +120,7 @@ def read_verify(given: Any) -> Union[bool, str]:
 
 
 def read_headers(given: Any) -> Dict[str, str]:
-    """Return headers, written one a line as ``Name: value``. No value is in an error."""
+    """Return headers, written one per line as ``Name: value``. No error shows a value."""
     if isinstance(given, Mapping):
         given = "\n".join(f"{name}: {value}" for name, value in given.items())
     if not isinstance(given, str):
@@ -142,13 +142,13 @@ def read_headers(given: Any) -> Dict[str, str]:
 
 
 def shown(value: Any) -> str:
-    """Return a short text of a value that is no secret, safe on any terminal."""
+    """Return a short text for a value that is not secret, safe on any terminal."""
     text = ascii(value if isinstance(value, (str, int, float, bool)) else str(value))
     return shorten(text, 60, "...")
 
 
 def as_text(value: Any, read: Read) -> str:
-    """Return the text from which ``read`` makes ``value``."""
+    """Return a text from which ``read`` makes ``value``."""
     if value is None:
         return NONE_WORDS[0]
     if isinstance(value, bool):
@@ -185,7 +185,7 @@ def _split(text: str, units: Mapping[str, Any], wanted: str) -> Tuple[str, str]:
 
 
 def _rounded(number: float, unit: float) -> float:
-    # 1500 * 0.001 is not quite 1.5; what a person wrote has no sixteenth digit
+    # 1500 * 0.001 is not exactly 1.5; rounding gives the number that a person wrote
     return float(f"{number * unit:.15g}")
 
 

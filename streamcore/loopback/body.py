@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""From an answer to what goes on the wire: coding, cutting, framing, and the head.
+"""Makes the bytes of an answer: compression, cutting, framing, and the head.
 
 In: an ``Answer`` and the last user text of the request. Out: ``Reply``: the bytes of the
-head, and the operations of the body with every byte already compressed, cut and framed.
-Nothing is refused here. Framing: RFC 9112; an answer may break it where its script says so.
+head, and the operations of the body, with every byte compressed, cut and framed.
+Nothing is refused here. Framing: RFC 9112; an answer may break it if its script says so.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _GARBAGE = b"\xff" * 16  # starts with a deflate block of the reserved type
 
 
 class Reply(NamedTuple):
-    """An answer ready to be sent: the head, then operations that are WIRE or no bytes."""
+    """An answer ready to be sent: the head, then operations without any EMIT."""
 
     head: bytes
     ops: Iterable[Op]
@@ -69,7 +69,7 @@ def encode(ops: Iterable[Op], answer: Answer) -> Iterator[Op]:
 def cut(ops: Iterable[Op], pieces: Union[None, int, Tuple[int, ...]]) -> Iterator[Op]:
     """Yield the bytes of the body in other pieces: n bytes each, or cut at offsets.
 
-    Bytes never wait behind a pause: what is there is written before it.
+    The bytes before a pause are all written before it.
     """
     if pieces is None:
         yield from ops
@@ -103,7 +103,7 @@ def _next_size(pieces: Union[int, Tuple[int, ...]], offset: int) -> int:
 
 
 def _spaced(ops: Iterable[Op], every: float) -> Iterator[Op]:
-    """Yield the operations with a pause between every two writes that have none."""
+    """Yield the operations, with a pause added between every two writes that have none."""
     after_write = False
     for op in ops:
         if op.kind == EMIT and after_write and every:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Type checks for the values of a loopback script.
 
-In: a value and the place it stands at (``answers[0].steps[2].sleep``).
+In: a value and its place in the script (``answers[0].steps[2].sleep``).
 Out: the value, with its type known.
-Refused: anything of another type, with a ``ValueError`` that names the place.
+Refused: a value of another type, with a ``ValueError`` that names the place.
 The script format is written in the docstring of the package.
 """
 
@@ -15,7 +15,7 @@ from ..values.numbers import is_number, is_whole
 
 
 def refuse(where: str, problem: str) -> NoReturn:
-    """Raise the ``ValueError`` of a script that cannot be used."""
+    """Raise a ``ValueError`` that names the place and the problem."""
     raise ValueError(f"loopback script: {where}: {problem}")
 
 
@@ -34,7 +34,7 @@ def flag(value: Any, where: str) -> bool:
 
 
 def true(value: Any, where: str) -> bool:
-    """Return ``value`` if it is true: for steps that only have a name."""
+    """Return ``value`` if it is true; for steps that need no value."""
     if value is not True:
         refuse(where, f"true is wanted, not {value!r}")
     return True
@@ -78,7 +78,7 @@ def word(value: Any, where: str, allowed: Sequence[str]) -> str:
 def known_keys(
     value: Dict[str, Any], where: str, allowed: Sequence[str], steps: Sequence[str] = ()
 ) -> None:
-    """Refuse an object that has a key nobody would read; ``steps`` are told from others."""
+    """Refuse an object with an unknown key; a message says so if the key is one of ``steps``."""
     for key in value:
         if key in allowed:
             continue

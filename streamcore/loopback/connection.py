@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""One connection: requests read, answers written, until one side ends it.
+"""Serves one connection: reads requests and writes answers until one side ends it.
 
 In: an accepted connection, and the run of the script, which records requests and chooses
-answers. Out: the answer's bytes at the answer's times; each record is told when it is over.
-Refused: what is no HTTP/1.x request, with status 400. Framing: RFC 9112.
+answers. Out: the bytes of each answer, at the times it asks for. At the end each record of
+the connection learns when the client left. Refused with status 400: bytes that are not an
+HTTP/1.x request. Framing: RFC 9112.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ from .script import Answer
 from .wire import PeerLeft, Stopped, Wire
 
 _HEAD_LIMIT = 256 * 1024
-_LINGER = 1.0  # seconds a server that ended the connection waits for the client to close too
+_LINGER = 1.0  # seconds to wait for the client to close too, after the server ended
 _REFUSAL = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
 
 class _BadRequest(Exception):
-    """Bytes that are no HTTP/1.x request."""
+    """The bytes are not an HTTP/1.x request."""
 
 
 class Connection:
@@ -35,10 +36,10 @@ class Connection:
         self._number = number
         self._run = run
         self._records: List[RequestRecord] = []
-        self._last: Optional[Answer] = None  # the answer before: it rules the idle time
+        self._last: Optional[Answer] = None  # the previous answer, which sets the idle time
 
     def serve(self, tls: Optional[ssl.SSLContext]) -> None:
-        """Serve until the peer leaves, an answer ends the connection, or the server stops."""
+        """Serve until the client leaves, an answer ends the connection, or the server stops."""
         left_at = None
         try:
             if tls is not None:
@@ -55,7 +56,7 @@ class Connection:
                 record.end(left_at)
 
     def _serve_one(self) -> bool:
-        """Read one request and answer it; tell whether the connection goes on."""
+        """Read one request and answer it; return whether the connection goes on."""
         try:
             record = self._read_head()
             if record is None:
@@ -67,7 +68,7 @@ class Connection:
         except _BadRequest:
             self._wire.send(_REFUSAL)
             return False
-        assert answer is not None  # there is one for every whole request
+        assert answer is not None  # every whole request gets one
         self._records.append(record)
         self._wire.deaf = not answer.read_request
         self._last = answer
@@ -97,7 +98,7 @@ class Connection:
         return RequestRecord(words[0], words[1], headers, self._number)
 
     def _await_request(self) -> bool:
-        """Wait for the first byte of a request, no longer than the answer before allows."""
+        """Wait for the first byte of a request, no longer than the previous answer allows."""
         last = self._last or Answer()
         if last.reset_idle_after is not None:
             if not self._wire.receive(last.reset_idle_after):
@@ -181,14 +182,14 @@ class Connection:
             self._wire.linger()
 
     def _stay_silent(self, answer: Answer) -> None:
-        """Wait for the peer to leave; a FIN behind unread bytes shows once they are drained."""
+        """Wait for the client to leave; after ``drain_after``, read and drop what it sends."""
         if answer.drain_after is not None:
             self._wire.wait(answer.drain_after)
             self._wire.deaf = False
         self._wire.linger()
 
     def _part(self, answer: Answer) -> None:
-        """End the connection after an answer that ends it, and see the peer close."""
+        """End the connection after an answer that ends it, and wait for the client to close."""
         self._wire.shutdown_write(politely=True)
         if self._wire.deaf:
             self._wire.linger(answer.drain_after or 0.0)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Checked steps, played as operations: bytes of the body, pauses, endings.
+"""Turns checked steps into operations: bytes of the body, pauses, endings.
 
-In: steps as ``steps.check_steps`` returns them. Out: ``iter_ops`` gives the operations lazily,
-so that a step repeated for ever costs nothing. Nothing is refused here: the steps are checked.
-The format is written in the docstring of the package.
+In: steps as ``steps.check_steps`` returns them. Out: operations, made only when they are
+asked for, so that a step may repeat for ever. Nothing is refused here, because the steps are
+checked already. The docstring of the package describes the format.
 """
 
 from __future__ import annotations
@@ -12,12 +12,14 @@ import base64
 import itertools
 import json
 from dataclasses import dataclass, field
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional
+from typing import (
+    Any, Callable, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Protocol,
+)
 
-EMIT = "emit"  # bytes of the body, still to be compressed, cut and framed
-WIRE = "wire"  # bytes written as they are, past every framing
+EMIT = "emit"  # bytes of the body, not yet compressed, cut and framed
+WIRE = "wire"  # bytes written as they are
 PAUSE = "pause"
-SILENCE = "silence"  # until the peer leaves
+SILENCE = "silence"  # until the client leaves
 RESET, CLOSE, SHUTDOWN_WRITE = "reset", "close", "shutdown-write"
 ENDINGS = (SILENCE, RESET, CLOSE, SHUTDOWN_WRITE)
 
@@ -65,12 +67,23 @@ class Frames:
         return self.chunk([{"index": 0, "delta": delta, "finish_reason": finish}])
 
     def event(self, fields: Mapping[str, Any]) -> bytes:
-        """Return an event of named fields; data that is no string is written as JSON."""
+        """Return an event of named fields; a value that is not a string is written as JSON."""
         lines: List[str] = []
         for name, value in fields.items():
             text = value if isinstance(value, str) else compact_json(value)
             lines.extend(f"{name}: {line}" for line in text.split("\n"))
         return self.lines(*lines)
+
+    def write(self, name: str, value: Any, step: Step) -> bytes:
+        """Return the bytes of a step that makes bytes."""
+        return _BYTES[name](self, value, step)
+
+
+class Writer(Protocol):
+    """Writes the steps of one answer in one dialect; it may know what was written before."""
+
+    def write(self, name: str, value: Any, step: Step) -> bytes:
+        """Return the bytes of a step that makes bytes."""
 
 
 _Maker = Callable[[Frames, Any, Step], bytes]
@@ -90,16 +103,19 @@ _BYTES: Dict[str, _Maker] = {
     "raw": lambda frames, value, step: encode_text(value),
     "raw_base64": lambda frames, value, step: base64.b64decode(value),
     "json": lambda frames, value, step: encode_text(compact_json(value)),
+    "ping": lambda frames, value, step: frames.lines(": ping"),
 }
+BYTE_STEPS = (*_BYTES, "signature", "block")
+"""The steps that make bytes; the last two in one dialect only."""
 
 
-def iter_ops(steps: Iterable[Step], frames: Frames) -> Iterator[Op]:
+def iter_ops(steps: Iterable[Step], frames: Writer) -> Iterator[Op]:
     """Yield the operations of checked steps, one EMIT for each step that makes bytes."""
     for step in steps:
         name = step_name(step)
         value = step[name]
-        if name in _BYTES:
-            yield Op(EMIT, _BYTES[name](frames, value, step))
+        if name in BYTE_STEPS:
+            yield Op(EMIT, frames.write(name, value, step))
         elif name in _BARE_ENDINGS:
             yield Op(_BARE_ENDINGS[name])
         elif name == "sleep":
@@ -113,7 +129,7 @@ def iter_ops(steps: Iterable[Step], frames: Frames) -> Iterator[Op]:
 
 
 def step_name(step: Step) -> str:
-    """Return the name of a step: its one key that is no option of another."""
+    """Return the name of a step: its one key that is not ``field``."""
     return next(name for name in step if name != "field")
 
 
@@ -129,7 +145,7 @@ def fill(value: Any, last_user: str) -> Any:
 
 
 def compact_json(value: Any) -> str:
-    """Return ``value`` as JSON without blanks, its characters written as they are."""
+    """Return ``value`` as JSON without blanks; characters are escaped only if they must be."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     if any("\ud800" <= char <= "\udfff" for char in text):
         # A lone surrogate half has no UTF-8 form; only the escape can carry it.
@@ -138,7 +154,7 @@ def compact_json(value: Any) -> str:
 
 
 def encode_text(text: str) -> bytes:
-    """Return UTF-8; lone surrogate halves give the bytes a careless server would send."""
+    """Return UTF-8; lone surrogate halves are encoded too, as careless servers do."""
     return text.encode("utf-8", "surrogatepass")
 
 
@@ -161,7 +177,7 @@ def _drip(ops: Iterable[Op], every: float) -> Iterator[Op]:
             yield Op(EMIT, op.data[at:at + 1])
 
 
-def _repeat(value: Mapping[str, Any], frames: Frames) -> Iterator[Op]:
+def _repeat(value: Mapping[str, Any], frames: Writer) -> Iterator[Op]:
     times = value["times"]
     for turn in itertools.count() if times is None else range(times):
         if turn and value["every"]:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What the server received, and which answer each request gets.
+"""Records the requests that the server received, and chooses their answers.
 
 In: requests, from the threads of their connections. Out: records in order of arrival, and an
-answer for each: the first whose ``when`` fits, else the next in line.
-Nothing is refused: a request the script has no answer for gets status 500.
+answer for each: the first whose ``when`` fits, else the next in order.
+Nothing is refused: a request without an answer in the script gets status 500.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _EXHAUSTED = {"status": 500, "json": {"error": {
 
 
 class RequestRecord:
-    """One request as the server received it, and what became of its connection.
+    """One request as the server received it, and how its connection ended.
 
     ``method``, ``path`` (with its query), ``headers`` (lower-case names), ``body`` (bytes),
     ``connection`` (0-based number of its TCP connection), ``answer`` (index of the script's
@@ -45,45 +45,53 @@ class RequestRecord:
         return f"<{self.method} {self.path} on connection {self.connection}: {self.answer}>"
 
     def json(self) -> Any:
-        """Return the body read as JSON; raises ``ValueError`` where it is none."""
+        """Return the body read as JSON; raises ``ValueError`` if it is not JSON."""
         return json.loads(self.body)
 
     def last_user(self) -> str:
-        """Return the text of the last user message, "" where there is none."""
+        """Return the text of the last user message, or "" without one."""
         try:
             messages = self.json()["messages"]
-            content = [m["content"] for m in messages if m.get("role") == "user"][-1]
+            said = [m["content"] for m in messages if m.get("role") == "user"]
+            content = [one for one in said if not _only_results(one)][-1]
             if isinstance(content, str):
                 return content
             return "".join(part.get("text", "") for part in content)
         except (ValueError, LookupError, TypeError, AttributeError):
-            # No JSON, no messages, none of a user, or of another shape: any request is taken.
+            # The body has another shape, or no user message; any request is accepted.
             return ""
 
     def wait_peer_left(self, timeout: float = 5.0) -> bool:
         """Wait until the client closed or reset its side of the connection.
 
-        ``timeout``: seconds. Returns False when the time is over, and at once when the
-        server itself closed the connection first.
+        ``timeout``: seconds. Returns False after this time, and at once when the server
+        closed the connection first.
         """
         self._over.wait(timeout)
         return self.peer_left_at is not None
 
     def end(self, left_at: Optional[float]) -> None:
-        """Note that the connection is over; ``left_at``: when the peer left, if it did."""
+        """Note that the connection is over; ``left_at``: when the client left, or None."""
         self.peer_left_at = left_at
         self._over.set()
 
 
+def _only_results(content: Any) -> bool:
+    """Say whether a user message holds tool results alone, as Anthropic's messages may."""
+    if not isinstance(content, list):
+        return False
+    return bool(content) and all(part.get("type") == "tool_result" for part in content)
+
+
 class ScriptRun:
-    """The script, how far it is used, and the records: shared by all connections."""
+    """The script, its answers used so far, and the records; all connections share it."""
 
     def __init__(self, script: Script) -> None:
         self._script = script
         self._in_line = [answer for answer in script.answers if not answer.when]
         self._picked = [answer for answer in script.answers if answer.when]
         self._exhausted = parse_answer(_EXHAUSTED, "answer")
-        self._turn = 0  # answers in line that were used
+        self._turn = 0  # how many of the answers in order were used
         self._records: List[RequestRecord] = []
         self._changed = threading.Condition()
 
@@ -93,14 +101,14 @@ class ScriptRun:
             return list(self._records)
 
     def wait_for(self, number: int, timeout: float) -> List[RequestRecord]:
-        """Return the records once there are so many; raises ``TimeoutError``."""
+        """Return the records once there are ``number``; raises ``TimeoutError``."""
         with self._changed:
             if not self._changed.wait_for(lambda: len(self._records) >= number, timeout):
                 raise TimeoutError(f"{len(self._records)} of {number} requests arrived")
             return list(self._records)
 
     def take_slam(self) -> bool:
-        """Use up the next answer in line if it closes new connections; say whether it does."""
+        """Use up the next answer in order if it has ``slam``; return whether it has."""
         with self._changed:
             slam = self._next_in_line().slam
             self._turn += slam
@@ -109,8 +117,8 @@ class ScriptRun:
     def answer(self, record: RequestRecord, whole: bool) -> Optional[Answer]:
         """Record a request and return its answer.
 
-        Before the body is read (not ``whole``) only an answer that leaves the body unread
-        counts; for any other the result is None, and nothing is recorded or used up.
+        If ``whole`` is False, the body is not read yet. Then only an answer that leaves the
+        body unread is returned. Else the result is None, and nothing is recorded or used up.
         """
         with self._changed:
             fitting = [a for a in self._picked if a.fits(record.path, record.body)]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """A script of answers, checked when it is made.
 
-In: JSON-able values or a JSON file. Out: ``Script``, a tuple of frozen ``Answer`` values.
+In: values that JSON can carry, or a JSON file. Out: ``Script``, frozen ``Answer`` values.
 Refused: unknown keys and wrong types, with a ``ValueError`` that names the place.
-The format is written in the docstring of the package.
+The docstring of the package describes the format.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Tuple, Union
 
 from . import checks
-from .ops import EMIT, ENDINGS, PLACEHOLDER, Frames, Op, Step, fill, iter_ops
+from .dialects import CHAT, DIALECTS, writer_of
+from .ops import EMIT, ENDINGS, PLACEHOLDER, Op, Step, fill, iter_ops
 from .steps import STEP_NAMES, check_steps, is_endless, repeated_text
 
 FRAMINGS = ("chunked", "close", "content-length", "http10")
@@ -54,40 +55,41 @@ class Answer:
     when: Mapping[str, str] = field(default_factory=dict)
     steps: Tuple[Step, ...] = ()
     index: Optional[int] = None
+    dialect: str = CHAT
 
     def ops(self, last_user: str = "") -> Iterator[Op]:
-        """Return an iterator of the operations of the body, the placeholder filled in."""
+        """Return an iterator of the operations of the body, with the placeholder filled in."""
         steps: List[Step] = list(self.steps)
         if PLACEHOLDER in repr(steps):
             steps = fill(steps, last_user)
-        return iter_ops(steps, Frames(self.newline, self.envelope))
+        return iter_ops(steps, writer_of(self.dialect, self.newline, self.envelope))
 
     def fits(self, path: str, body: bytes) -> bool:
-        """Tell whether this answer's ``when`` picks a request of this path and body."""
+        """Return whether this answer's ``when`` fits a request of this path and body."""
         wanted_path = self.when.get("path")
         if wanted_path is not None and wanted_path not in (path, path.split("?")[0]):
             return False
         contained = self.when.get("contains")
         if contained is None:
             return True
-        # A JSON body may carry the text as it is or with its characters escaped.
+        # A JSON body may have the text as it is or with escaped characters.
         forms = (contained, json.dumps(contained)[1:-1])
         return any(form.encode("utf-8") in body for form in forms)
 
 
 @dataclass(frozen=True)
 class Script:
-    """Answers in order, and what happens after the last: ``repeat`` it, or ``500``."""
+    """Answers in order, and ``after_last``: ``repeat`` the last answer, or send status ``500``."""
 
     answers: Tuple[Answer, ...]
     after_last: str = "repeat"
 
     @classmethod
     def parse(cls, value: Any) -> "Script":
-        """Check JSON-able values and return the script.
+        """Check values and return the script.
 
         ``value``: a list of answers, an object with ``answers`` and ``after_last``, or a
-        ``Script``. Raises: ``ValueError`` that names the place of what is wrong.
+        ``Script``. Raises: ``ValueError`` that names the place of the mistake.
         """
         if isinstance(value, cls):
             return value
@@ -104,7 +106,7 @@ class Script:
 def load_script(path: Union[str, "os.PathLike[str]"]) -> Script:
     """Return the script in a JSON file.
 
-    Raises: ``ValueError`` for text that is no JSON or no script, ``OSError`` for the file.
+    Raises: ``ValueError`` for text that is not JSON or not a script, ``OSError`` for the file.
     """
     with open(path, encoding="utf-8") as file:
         return Script.parse(json.load(file))
@@ -113,8 +115,8 @@ def load_script(path: Union[str, "os.PathLike[str]"]) -> Script:
 def answer_bytes(answer: Any, last_user: str = "") -> bytes:
     """Return the decoded body of an answer, without its timing and framing.
 
-    The body ends early at a step that resets, closes or stalls. ``last_user``: what stands
-    for the placeholder. Raises: ``ValueError`` for a wrong answer or one without an end.
+    The body ends early at a step that resets, closes or stalls. ``last_user``: replaces the
+    placeholder. Raises: ``ValueError`` for an invalid answer, or a body without an end.
     """
     if not isinstance(answer, Answer):
         answer = parse_answer(answer, "answer")
@@ -130,9 +132,9 @@ def answer_bytes(answer: Any, last_user: str = "") -> bytes:
 
 
 def parse_answer(value: Any, where: str, index: Optional[int] = None) -> Answer:
-    """Return one checked answer; ``where`` is its place in messages.
+    """Return one checked answer; ``where`` is its place, for error messages.
 
-    Raises: ``ValueError`` that names the place of what is wrong.
+    Raises: ``ValueError`` that names the place of the mistake.
     """
     value = checks.mapping(value, where)
     checks.known_keys(value, where, (*_FIELDS, *_BODIES, "bom"), STEP_NAMES)
@@ -171,12 +173,15 @@ def _check_together(answer: Answer, where: str) -> None:
 
 
 def _body_steps(value: Dict[str, Any], where: str) -> List[Step]:
-    """Return the body, of whatever kind it is given, as steps."""
+    """Return the body as steps, in whichever key it is given."""
     given = [name for name in _BODIES if name in value]
     if len(given) > 1:
         checks.refuse(where, f"one body, not {' and '.join(given)}")
     if not given:
         return []
+    if given == ["steps"]:
+        dialect = checks.word(value.get("dialect", CHAT), f"{where}.dialect", DIALECTS)
+        return check_steps(value["steps"], f"{where}.steps", dialect)
     return _BODIES[given[0]](value[given[0]], f"{where}.{given[0]}")
 
 
@@ -243,7 +248,7 @@ def _sendable(value: Any, where: str) -> str:
     try:
         checks.text(value, where).encode("utf-8")
     except UnicodeEncodeError:
-        checks.refuse(where, "a surrogate half stands alone in it, and in no request")
+        checks.refuse(where, "it has a lone surrogate half, which no request can have")
     return str(value)
 
 
@@ -259,6 +264,7 @@ _FIELDS: Dict[str, Callable[[Any, str], Any]] = {
     "announce_close": checks.flag, "header_delay": checks.seconds,
     "header_drip": checks.seconds, "read_request": checks.flag,
     "drain_after": _optional_seconds, "no_answer": checks.flag, "slam": checks.flag,
+    "dialect": lambda value, where: checks.word(value, where, DIALECTS),
     "raw_head": _latin1, "envelope": checks.mapping, "when": _when,
     "newline": lambda value, where: checks.word(value, where, ("\n", "\r\n", "\r")),
     "close_idle_after": _optional_seconds, "reset_idle_after": _optional_seconds,

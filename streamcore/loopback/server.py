@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The scripted server: it listens on 127.0.0.1 and records what it received.
 
-In: a script, or the JSON-able values of one. Out: ``base_url`` to talk to, ``requests`` to
-look at. Refused: a wrong script, with a ``ValueError`` that names the place.
+In: a script, or the values of one. Out: ``base_url``, its address, and ``requests``, their
+records. Refused: an invalid script, with a ``ValueError`` that names the place.
 One thread accepts, one thread serves each connection; ``close()`` ends and joins them all.
 """
 
@@ -30,8 +30,8 @@ class LoopbackServer:
 
     ``script``: a ``Script``, a list of answers, or an object with ``answers`` and
     ``after_last`` (the format is in the docstring of the package). ``tls``: a pair of file
-    names, certificate and key, or None for plain HTTP. ``port``: 0 for any free one.
-    Raises: ``ValueError`` that names the place of what is wrong in the script.
+    names, certificate and key, or None for plain HTTP. ``port``: 0 for any free port.
+    Raises: ``ValueError`` that names the place of a mistake in the script.
     """
 
     def __init__(self, script: Any, *, tls: Optional[Tuple[str, str]] = None,
@@ -62,7 +62,7 @@ class LoopbackServer:
             raise RuntimeError("the loopback server was started before")
         self._listener = listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         if not all(answer.read_request for answer in self._script.answers):
-            # Before listening: later the peer has already been offered a wide window.
+            # Set before listening: a client that connects gets its receive window at once.
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _DEAF_RECEIVE_BUFFER)
         try:
             listener.bind((_HOST, self._port))
@@ -99,7 +99,7 @@ class LoopbackServer:
 
     @property
     def base_url(self) -> str:
-        """``"http://127.0.0.1:PORT/v1"``, with ``https`` over TLS."""
+        """``"http://127.0.0.1:PORT/v1"``, or with ``https`` over TLS."""
         return f"http{'s' if self._tls else ''}://{self.host_port}/v1"
 
     @property
@@ -113,9 +113,9 @@ class LoopbackServer:
         return self._accepted
 
     def wait_for_requests(self, n: int, timeout: float = 5.0) -> List[RequestRecord]:
-        """Wait until ``n`` requests are recorded and return all there are.
+        """Wait until ``n`` requests are recorded, and return all records.
 
-        ``timeout``: seconds. Raises: ``TimeoutError`` when fewer came in that time.
+        ``timeout``: seconds. Raises: ``TimeoutError`` when fewer requests came in that time.
         """
         return self._run.wait_for(n, timeout)
 
@@ -124,9 +124,9 @@ class LoopbackServer:
             try:
                 sock, _ = listener.accept()
             except BlockingIOError:
-                continue  # the peer was gone before it could be accepted
+                continue  # the client was gone before it could be accepted
             except OSError:
-                # Out of file descriptors, most likely: give others time to close some.
+                # Probably out of file descriptors: give other threads time to close some.
                 waker.wait(_ACCEPT_PAUSE)
                 continue
             number = self._accepted

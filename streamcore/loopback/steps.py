@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""The steps of a scripted answer, checked.
+"""Checks the steps of a scripted answer.
 
-In: the ``steps`` list of an answer. Out: the same list, its conveniences written out, ready
-to be played by ``ops.iter_ops``.
+In: the ``steps`` list of an answer. Out: the same list for ``ops.iter_ops``, with every
+``answer`` step replaced by its single steps.
 Refused: unknown steps and wrong types, with a ``ValueError`` that names the place.
-The format is written in the docstring of the package.
+The docstring of the package describes the format.
 """
 
 from __future__ import annotations
@@ -16,25 +16,27 @@ import re
 from typing import Any, Callable, Dict, Iterable, List, Optional
 
 from . import checks
+from .dialects import ANTHROPIC, CHAT
 from .ops import Step, compact_json
 
-_REPEAT_BLOCK = 65536  # a flood is written in blocks, or tiny texts would cost a write each
+_REPEAT_BLOCK = 65536  # characters; short texts are written in blocks, not one by one
 _ARGUMENT_PIECE = 12
 
 
-def check_steps(value: Any, where: str) -> List[Step]:
-    """Return the steps of a list, checked, with the conveniences written out.
+def check_steps(value: Any, where: str, dialect: str = CHAT) -> List[Step]:
+    """Return the steps of a list, checked, with every ``answer`` replaced by single steps.
 
+    ``dialect`` is the one they are written in.
     Raises: ``ValueError`` that names the place of an unknown step or a wrong type.
     """
     steps: List[Step] = []
     for number, item in enumerate(checks.listing(value, where)):
-        steps.extend(_check_step(item, f"{where}[{number}]"))
+        steps.extend(_check_step(item, f"{where}[{number}]", dialect))
     return steps
 
 
 def is_endless(steps: Iterable[Step]) -> bool:
-    """Tell whether some step in the list is repeated for ever."""
+    """Return whether some step in the list is repeated for ever."""
     for step in steps:
         inner = step.get("repeat") or step.get("drip")
         if inner and (inner.get("times", 1) is None or is_endless(inner["steps"])):
@@ -43,7 +45,7 @@ def is_endless(steps: Iterable[Step]) -> bool:
 
 
 def repeated_text(value: Any, where: str) -> List[Step]:
-    """Return the steps of ``body_repeat``: a text many times over, in large blocks."""
+    """Return the steps of ``body_repeat``: a text repeated in large blocks."""
     value = checks.mapping(value, where)
     checks.known_keys(value, where, ("text", "times"))
     text = checks.text(value.get("text"), f"{where}.text")
@@ -54,7 +56,7 @@ def repeated_text(value: Any, where: str) -> List[Step]:
     return [{"repeat": block}, {"raw": text * rest}]
 
 
-def _check_step(value: Any, where: str) -> List[Step]:
+def _check_step(value: Any, where: str, dialect: str) -> List[Step]:
     step = checks.mapping(value, where)
     names = [key for key in step if key != "field"]
     if len(names) != 1:
@@ -67,9 +69,13 @@ def _check_step(value: Any, where: str) -> List[Step]:
     check = _CHECKS.get(name)
     if check is None:
         checks.refuse(where, f"unknown step {name!r}; known are {', '.join(_CHECKS)}")
+    if name in ("signature", "block") and dialect == CHAT:
+        checks.refuse(where, f"there is no step {name!r} in {CHAT}")
     place = f"{where}.{name}"
     if name == "answer":
-        return _whole_answer(step[name], place)
+        return _whole_answer(step[name], place, dialect)
+    if name in ("drip", "repeat"):
+        return [{name: _CONTAINERS[name](step[name], place, dialect)}]
     return [{**step, name: check(step[name], place)}]
 
 
@@ -92,7 +98,7 @@ def _check_base64(value: Any, where: str) -> str:
     return str(value)
 
 
-def _check_drip(value: Any, where: str) -> Step:
+def _check_drip(value: Any, where: str, dialect: str = CHAT) -> Step:
     value = checks.mapping(value, where)
     checks.known_keys(value, where, ("text", "raw", "steps", "every"))
     given = [name for name in ("text", "raw", "steps") if name in value]
@@ -100,16 +106,16 @@ def _check_drip(value: Any, where: str) -> Step:
         checks.refuse(where, "one of text, raw, steps is wanted")
     steps = value["steps"] if given == ["steps"] else [{given[0]: value[given[0]]}]
     return {"every": checks.seconds(value.get("every", 0), f"{where}.every"),
-            "steps": check_steps(steps, f"{where}.steps")}
+            "steps": check_steps(steps, f"{where}.steps", dialect)}
 
 
-def _check_repeat(value: Any, where: str) -> Step:
+def _check_repeat(value: Any, where: str, dialect: str = CHAT) -> Step:
     value = checks.mapping(value, where)
     checks.known_keys(value, where, ("times", "every", "steps"))
     times = value.get("times")
     if times is not None:
         checks.count(times, f"{where}.times")
-    steps = check_steps(value.get("steps"), f"{where}.steps")
+    steps = check_steps(value.get("steps"), f"{where}.steps", dialect)
     if not steps:
         checks.refuse(where, "nothing to repeat")
     every = checks.seconds(value.get("every", 0), f"{where}.every")
@@ -132,31 +138,46 @@ _CHECKS: Dict[str, Callable[[Any, str], Any]] = {
     "sleep": checks.seconds, "stall": checks.true, "drip": _check_drip,
     "repeat": _check_repeat, "reset": checks.true, "close": checks.true,
     "shutdown_write": checks.true, "chunk_size_bad": checks.true, "answer": _anything,
+    "ping": checks.true, "signature": checks.text, "block": checks.mapping,
 }
+_CONTAINERS = {"drip": _check_drip, "repeat": _check_repeat}
 STEP_NAMES = tuple(_CHECKS)
 
 
-def _whole_answer(value: Any, where: str) -> List[Step]:
-    """Write out the ``answer`` convenience as the deltas a provider would send."""
+def _whole_answer(value: Any, where: str, dialect: str) -> List[Step]:
+    """Return the step ``answer`` as the single steps that a provider would send."""
     value = checks.mapping(value, where)
+    signed = () if dialect == CHAT else ("signature",)
     checks.known_keys(value, where, ("text", "reasoning", "tool_calls", "finish", "usage",
-                                     "done", "words", "every"))
+                                     "done", "words", "every", *signed))
     by_word = checks.flag(value.get("words", True), f"{where}.words")
     steps: List[Step] = []
     for name in ("reasoning", "text"):
         whole = checks.text(value.get(name, ""), f"{where}.{name}")
         cut = re.findall(r"\S+\s*|\s+", whole) if by_word else [whole] if whole else []
         steps.extend({name: piece} for piece in cut)
+        if name == "reasoning" and "signature" in value:
+            steps.append({"signature": checks.text(value["signature"], f"{where}.signature")})
     calls = _call_steps(value.get("tool_calls", []), f"{where}.tool_calls", by_word)
-    steps.extend(calls)
-    finish = value.get("finish", "tool_calls" if calls else "stop")
-    steps.append({"finish": _text_or_null(finish, f"{where}.finish")})
-    if "usage" in value:
-        steps.append({"usage": value["usage"]})
+    steps.extend(calls if dialect == CHAT else sorted(calls, key=_index_of))
+    finish = value.get("finish", _FINISHES[dialect][bool(calls)])
+    last = [{"finish": _text_or_null(finish, f"{where}.finish")}]
+    if "usage" in value:  # before the finish where it stands in the same event
+        last.insert(1 if dialect == CHAT else 0, {"usage": value["usage"]})
+    steps.extend(last)
     if checks.flag(value.get("done", True), f"{where}.done"):
         steps.append({"done": True})
     every = checks.seconds(value.get("every", 0), f"{where}.every")
     return _spaced(steps, every) if every else steps
+
+
+_FINISHES = {CHAT: ("stop", "tool_calls"), ANTHROPIC: ("end_turn", "tool_use")}
+"""Dialect → how an answer ends: without calls, and with them."""
+
+
+def _index_of(step: Step) -> int:
+    index: int = step["tool_call"]["index"]
+    return index
 
 
 def _spaced(steps: List[Step], every: float) -> List[Step]:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""One accepted connection as bytes, with a peer that may leave and a server that may stop.
+"""Reads and writes the bytes of one accepted connection.
 
-In: a connected socket and a wake socket. Out: bytes read and written; every wait ends at
+In: a connected socket and a wake socket. Out: bytes read and written. Every wait ends at
 once when the peer leaves (``PeerLeft``) or the server stops (``Stopped``).
-The socket never blocks: all waiting is one poll on the socket and the wake socket.
+The socket never blocks: each wait is one poll on the socket and the wake socket.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _READ_SIZE = 65536
 _HANDSHAKE_LIMIT = 10.0
 _WOULD_BLOCK = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 _NO_LINGER = struct.pack("hh" if os.name == "nt" else "ii", 1, 0)
-# Only Linux tells of a peer that left while its bytes are still unread.
+# Only Linux reports that a peer has left while its bytes are still unread.
 _PEER_HUNG_UP = getattr(select, "POLLRDHUP", 0)
 
 
@@ -34,7 +34,7 @@ class Stopped(Exception):
 
 
 class Waker:
-    """A flag that threads can wait for beside their sockets."""
+    """A flag that threads can wait for together with their sockets."""
 
     def __init__(self) -> None:
         self._set = threading.Event()
@@ -42,7 +42,7 @@ class Waker:
 
     @property
     def is_set(self) -> bool:
-        """Whether the waiting has to end."""
+        """Whether every wait has to end."""
         return self._set.is_set()
 
     def set(self) -> None:
@@ -51,11 +51,11 @@ class Waker:
         self._writer.send(b"!")  # never read, so the other end stays readable for all
 
     def wait(self, seconds: float) -> None:
-        """Do nothing for so many seconds, or until the flag is set."""
+        """Wait for so many seconds, or until the flag is set."""
         self._set.wait(seconds)
 
     def close(self) -> None:
-        """Close both ends; nobody may be waiting any more."""
+        """Close both ends; no thread may still be waiting."""
         self.socket.close()
         self._writer.close()
 
@@ -66,13 +66,13 @@ class Wire:
     def __init__(self, sock: socket.socket, waker: Waker) -> None:
         self._sock = sock
         self._waker = waker
-        self.inbox = bytearray()  # bytes that came and nobody took yet
-        self.deaf = False  # bytes of the peer stay in the kernel, so that it blocks
+        self.inbox = bytearray()  # bytes received and not used yet
+        self.deaf = False  # True: do not read, so that the peer's sending blocks
         sock.setblocking(False)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def start_tls(self, context: ssl.SSLContext) -> None:
-        """Shake hands as the server; raises ``PeerLeft`` where the peer refuses."""
+        """Do the TLS handshake as the server; raises ``PeerLeft`` if it fails."""
         self._sock = wrapped = context.wrap_socket(
             self._sock, server_side=True, do_handshake_on_connect=False)
         deadline = time.monotonic() + _HANDSHAKE_LIMIT
@@ -88,7 +88,7 @@ class Wire:
         raise PeerLeft
 
     def receive(self, seconds: Optional[float] = None) -> bool:
-        """Wait until more bytes are in the inbox; return False when the time is over."""
+        """Wait until more bytes are in the inbox; return False after ``seconds``."""
         deadline = None if seconds is None else time.monotonic() + seconds
         while True:
             if self._take():
@@ -98,7 +98,7 @@ class Wire:
             self._poll(read=True, write=False, deadline=deadline)
 
     def wait(self, seconds: Optional[float] = None) -> None:
-        """Do nothing for so many seconds, or until the peer leaves or the server stops."""
+        """Wait for so many seconds, or until the peer leaves or the server stops."""
         deadline = None if seconds is None else time.monotonic() + seconds
         while True:
             self._take()
@@ -115,7 +115,7 @@ class Wire:
             try:
                 view = view[self._sock.send(view):]
             except _WOULD_BLOCK:
-                # A peer that closes does not always make the socket writable: look at both.
+                # A peer that closes does not always make the socket writable, so read too.
                 self._take()
                 self._poll(read=not self.deaf, write=True, deadline=None)
             except OSError as fault:
@@ -123,7 +123,7 @@ class Wire:
         return len(data)
 
     def shutdown_write(self, politely: bool) -> None:
-        """Send a FIN; over TLS with its closing alert before it when ``politely``."""
+        """Send a FIN; if ``politely``, over TLS the closing alert before it."""
         try:
             if politely and isinstance(self._sock, ssl.SSLSocket):
                 self._say_goodbye(self._sock)
@@ -132,7 +132,7 @@ class Wire:
             raise PeerLeft from fault
 
     def linger(self, seconds: Optional[float] = None) -> None:
-        """Drop what comes until the peer leaves (``PeerLeft``) or the time is over."""
+        """Drop received bytes until the peer leaves (``PeerLeft``) or ``seconds`` are over."""
         deadline = None if seconds is None else time.monotonic() + seconds
         while deadline is None or time.monotonic() < deadline:
             self._take()
@@ -147,7 +147,7 @@ class Wire:
     def close(self) -> None:
         """Close both directions; closing twice is fine."""
         try:
-            # A forked child may hold the socket too: only this tells the peer at once.
+            # A forked child may have the socket too, so closing alone would not tell the peer.
             self._sock.shutdown(socket.SHUT_RDWR)
         except OSError:
             pass  # already reset, closed, or left by the peer
@@ -158,7 +158,7 @@ class Wire:
         try:
             sock.unwrap()
         except OSError:
-            pass  # the alert is out; the peer's own has not come, and need not
+            pass  # the alert is sent; the peer's own alert is not needed
 
     def _take(self) -> bool:
         """Move waiting bytes into the inbox; raise when the peer left or the server stops."""
@@ -188,7 +188,7 @@ class Wire:
 
 def wait_ready(sock: socket.socket, wake: socket.socket, read: bool, write: bool,
                seconds: Optional[float]) -> Tuple[bool, bool]:
-    """Wait for the socket or the wake socket; tell whether to stop, and of a hang-up."""
+    """Wait for the socket or the wake socket; return (stop asked for, peer hung up)."""
     if not hasattr(select, "poll"):  # Windows
         readers = [wake, sock] if read else [wake]
         readable, _, _ = select.select(readers, [sock] if write else [], [], seconds)
@@ -198,6 +198,6 @@ def wait_ready(sock: socket.socket, wake: socket.socket, read: bool, write: bool
     hung = _PEER_HUNG_UP | select.POLLHUP | select.POLLERR
     wanted = select.POLLIN if read else _PEER_HUNG_UP
     poll.register(sock, wanted | (select.POLLOUT if write else 0))
-    # One millisecond more than asked: rounding down would make the last wait a busy one.
+    # One millisecond more, because rounding down would make the last wait a busy loop.
     found = dict(poll.poll(None if seconds is None else int(seconds * 1000) + 1))
     return wake.fileno() in found, bool(found.get(sock.fileno(), 0) & hung)

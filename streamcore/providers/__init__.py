@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Providers: what is known about each, found by name.
+"""Providers: what is known about each provider, found by name.
 
-In: a name, a profile, or a caller's own profiles by name. Out: ``ProviderProfile``.
-Refused: a name that is not known, with the names near it. The data stands in ``hosted`` and
-``local``, one module for each provider, and ``profiles`` finds it. A profile is plain frozen
-data: make a ``ProviderProfile``, or change one with ``dataclasses.replace``, and hand it over.
+In: a name or a profile, and the caller's own profiles by name. Out: ``ProviderProfile``.
+Refused: an unknown name; the error has similar names. ``hosted`` and ``local`` hold the data,
+one module for each provider, and ``profiles`` finds it. A profile is plain frozen data: make a
+``ProviderProfile`` of your own, or change one with ``dataclasses.replace``.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ def get_profile(
 
     Args:
         name: a profile's name; a profile is returned as it is.
-        extra: the caller's own profiles; they come before those of the package.
+        extra: the caller's own profiles by name; they are looked up first.
     Raises:
-        ValueError: for an unknown name, telling the names near it; for one that this copy
-            of the package leaves out, telling how to get it.
-        TypeError: for what is neither a name nor a profile.
+        ValueError: for an unknown name, with similar names; for a provider that this copy of
+            the package leaves out, with the command that adds it.
+        TypeError: for a value that is neither a name nor a profile.
     """
     if isinstance(name, ProviderProfile):
         return name

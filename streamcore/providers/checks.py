@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What a profile's plain values are checked with when it is made.
+"""Checks for the values of a profile, used when the profile is made.
 
-In: a value and what it is called. Out: the value, or nothing. Refused: a wrong type
-(``TypeError``), a value that cannot be (``ValueError``), naming it.
+In: a value and its name. Out: the value, or nothing. Refused: a wrong type (``TypeError``) or a
+wrong value (``ValueError``); the message has the name.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ NAME = re.compile(r"[!-~]+")
 
 
 def check_string(name: str, value: Any) -> str:
-    """Return a string that says something."""
+    """Return the string; refuse an empty or blank one."""
     if not isinstance(value, str):
         raise TypeError(f"{name} is a string, not {type(value).__name__}")
     if not value.strip():
@@ -27,32 +27,32 @@ def check_string(name: str, value: Any) -> str:
 
 
 def check_strings(name: str, value: Any) -> Tuple[str, ...]:
-    """Return a tuple of different strings; a bare string would be taken letter by letter."""
+    """Return a tuple of different strings. A string is refused: its letters are not meant."""
     if not isinstance(value, (tuple, list)):
         raise TypeError(f"{name} is a tuple of strings, not {type(value).__name__}")
     for item in value:
         check_string(name, item)
     if len(set(value)) < len(value):
-        raise ValueError(f"{name} names one thing twice: {', '.join(value)}")
+        raise ValueError(f"{name} has a name twice: {', '.join(value)}")
     return tuple(value)
 
 
 def check_match(name: str, value: Any, pattern: "re.Pattern[str]") -> None:
-    """Refuse a string of another form."""
+    """Refuse a string that the pattern does not match as a whole."""
     if not pattern.fullmatch(check_string(name, value)):
         raise ValueError(f"{name} cannot be {value!r}")
 
 
 def check_header_value(name: str, value: Any) -> None:
-    """Refuse what no header can carry: all but printable ASCII."""
+    """Refuse a header value that is not printable ASCII."""
     if not isinstance(value, str):
         raise TypeError(f"{name} is a string, not {type(value).__name__}")
     if not all(" " <= letter <= "~" for letter in value):
-        raise ValueError(f"{name} holds a character no header can carry")
+        raise ValueError(f"{name} has a character that no header can carry")
 
 
 def check_tokens(context_window: Any, default_max_tokens: Any) -> None:
-    """Refuse a window or a cap that cannot be; a cap fits into its window."""
+    """Refuse a window or a cap below 1, and a cap above the window."""
     for name, value in (
         ("context_window", context_window), ("default_max_tokens", default_max_tokens),
     ):

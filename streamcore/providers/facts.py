@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Single facts about a provider: a note on an option, and a model.
 
-In: plain values. Out: frozen ones, checked when made. Refused: what cannot be, as
-``TypeError`` or ``ValueError``.
+In: plain values. Out: frozen values, checked when made. Refused: wrong types (``TypeError``)
+and wrong values (``ValueError``).
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from .checks import check_string, check_strings, check_tokens
 
 @dataclass(frozen=True)
 class OptionNote:
-    """Why a profile sets an option, or reads an answer as it does; one line each.
+    """Why a profile sets an option, or what is special about its provider; one line each.
 
     Args:
-        text: what the provider does, or what is done because of it.
-        reason: why the profile follows.
+        text: what the provider does, or what streamcore does because of it.
+        reason: why that is right.
         source: the provider's page, a public report, or a recorded stream.
-        options: the names of the dialect's options that it explains.
+        options: the names of the dialect's options that the note explains.
     Raises:
         ValueError: for an empty text or one of several lines.
-        TypeError: for options that are no tuple of names.
+        TypeError: for options that are not a tuple of names.
     """
 
     text: str
@@ -43,17 +43,17 @@ class OptionNote:
 
 @dataclass(frozen=True)
 class ModelInfo:
-    """What is known about a model; None falls through to the profile.
+    """What is known about a model; for a None the profile's value counts.
 
     Args:
-        name: as the provider spells it.
+        name: the model's name at the provider.
         context_window: tokens, 1 or more.
         default_max_tokens: output cap sent when the caller gives none, 1 or more.
-        efforts: the reasoning efforts it takes, () for none at all.
-        default_effort: the one sent when the caller gives none; among ``efforts``.
-        images: whether it takes image parts.
+        efforts: the reasoning efforts that the model takes; () if it takes no effort.
+        default_effort: the effort sent when the caller gives none; one of ``efforts``.
+        images: whether the model takes image parts.
     Raises:
-        TypeError, ValueError: for values that cannot be.
+        TypeError, ValueError: for wrong types and wrong values.
     """
 
     name: str
@@ -79,10 +79,10 @@ class ModelInfo:
             raise TypeError("images is True, False or None")
 
     def check_effort(self, effort: Optional[str]) -> None:
-        """Refuse an effort that the model does not take; None asks for none.
+        """Refuse an effort that the model does not take; None is always allowed.
 
         Raises:
-            LlmError: ``UNSUPPORTED_REASONING_EFFORT``; an effort is never clamped.
+            LlmError: ``UNSUPPORTED_REASONING_EFFORT``; an effort is never replaced by a near one.
         """
         if effort is not None and self.efforts is not None and effort not in self.efforts:
             raise unsupported_effort(self.name, effort, self.efforts)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 """What is known about one provider, as a frozen value that is checked when made.
 
-In: plain values; a profile of your own is made the same way, or with
-``dataclasses.replace`` from one that is there. Out: the address to post to, what a model
-is, the body fields a reasoning effort becomes. Refused when made: wrong types and numbers
-that cannot be (``TypeError``, ``ValueError``); when asked: a base URL that is none, an
-effort the provider has not. No environment is read: a profile only names variables.
+In: plain values; make your own profile the same way, or with ``dataclasses.replace`` from
+another profile. Out: the address to post to, the facts of a model, the body fields of a
+reasoning effort. Refused when made: wrong types and wrong values (``TypeError``,
+``ValueError``). Refused by its methods: a bad base URL, an effort that the provider does not
+have. A profile names environment variables and does not read them.
 """
 
 from __future__ import annotations
@@ -35,37 +35,37 @@ from .facts import ModelInfo, OptionNote, unsupported_effort
 
 @dataclass(frozen=True)
 class ProviderProfile:
-    """One provider: where it is, how it is asked, and which options its format needs.
+    """One provider: its address, its key, its models, and the options of its format.
 
     Args:
-        name: the route, printable and without blanks.
-        base_url: None where every user has an address of their own.
-        base_url_env: the variable that may name another base URL.
-        key_env: the variables looked for the key in, the first set one wins.
+        name: the provider's name; printable ASCII without blanks.
+        base_url: None if every user has their own address.
+        base_url_env: the environment variable that may hold another base URL.
+        key_env: the environment variables of the key; the first that is set counts.
         key_required: whether a call without a key is refused.
-        key_header, key_prefix: the header the key travels in, and what stands before it;
+        key_header, key_prefix: the header that carries the key, and the text before the key;
             None: the dialect's.
-        dialect: the wire dialect.
-        options: of the dialect, those fields in which the provider differs.
-        limits: clocks and sizes, weaker than the client's and the call's.
-        models: the models something is known about; others pass through.
-        efforts: reasoning effort → the body fields it becomes. None: every word
-            passes as ``reasoning_effort``; empty: the provider takes none.
-        default_effort: sent when the caller gives none; among ``efforts``.
+        dialect: the name of the wire dialect.
+        options: the options of the dialect in which the provider differs.
+        limits: clocks and sizes; those of the client and of the call count before them.
+        models: the models about which something is known; other models are allowed too.
+        efforts: reasoning effort → the body fields that ask for it. None: every word is sent
+            as the dialect's field; empty: the provider takes no effort.
+        default_effort: the effort sent when the caller gives none; one of ``efforts``.
         default_max_tokens: output cap sent when the caller gives none, 1 or more.
-        context_window: tokens, for models nothing else is known about.
+        context_window: tokens, for models that do not have their own number here.
         headers: more headers of every request.
-        session_header, user_header: the headers the caller's opaque ids travel in.
+        session_header, user_header: the headers that carry the caller's session and user id.
         request_id_headers: the headers of an answer that may hold the request's id, best
-            first; empty: those that most providers use.
-        path: the endpoint, below the base URL; None: the dialect's.
-        base_path: stands in where a base URL names only a host; None: the path
-            of ``base_url``.
-        retry: the retry policy of a client that gives none; None makes one request.
-        notes: why an option is set, or an answer read as it is, one line each.
+            first; empty: the headers that most providers use.
+        path: the endpoint's path below the base URL; None: the dialect's.
+        base_path: the path to use if a base URL is only a host; None: the path of
+            ``base_url``.
+        retry: the retry policy of a client that gives none; None means one request.
+        notes: why an option is set, or what is special about the answers, one line each.
         quirks: the old name of ``notes``; refused.
     Raises:
-        TypeError, ValueError: for values that cannot be; the rule is DESIGN.md §7 and §8.
+        TypeError, ValueError: for wrong types and wrong values; see DESIGN.md §7 and §8.
     """
 
     name: str
@@ -111,7 +111,7 @@ class ProviderProfile:
         self._freeze_lists()
 
     def _ask_dialect(self) -> None:
-        """Fill what the profile leaves to its dialect, and check its options."""
+        """Check the options, and fill fields that are None from the dialect."""
         dialect = find_dialect(self.dialect)
         if not isinstance(self.options, DialectOptions):
             raise TypeError("options are those of a dialect")
@@ -124,12 +124,12 @@ class ProviderProfile:
         """Return the address to post to.
 
         Args:
-            base_url: used instead of the profile's own. A last slash, the endpoint's
-                path already there, and a query (Azure's ``?api-version=``) all reach the
-                same endpoint; a bare host gets the path the provider's API lives at.
+            base_url: used instead of the profile's own. It may have a last slash, the
+                endpoint's path, or a query (Azure's ``?api-version=``). If it is only a host,
+                ``base_path`` is added.
         Raises:
-            LlmError: ``INVALID_REQUEST`` for what is no http(s) URL, and where neither
-                the caller nor the profile has one; no user, password or query is shown.
+            LlmError: ``INVALID_REQUEST`` for a bad base URL, or if neither the caller nor the
+                profile gives one. The message shows no user, password or query.
         """
         base = self.base_url if base_url is None else base_url
         if base is None:
@@ -138,9 +138,9 @@ class ProviderProfile:
         return join_address(base, self.path, self._base_path())
 
     def model(self, name: str) -> ModelInfo:
-        """Return what is known about a model, with the profile's values where nothing is.
+        """Return what is known about a model; unknown facts are the profile's.
 
-        A model nobody told us about passes through with the profile's defaults.
+        A model that the profile does not list gets all facts from the profile.
         """
         for known in self.models:
             if known.name == name:
@@ -148,13 +148,13 @@ class ProviderProfile:
         return self._filled(ModelInfo(name))
 
     def effort_fields(self, effort: Optional[str]) -> Mapping[str, Any]:
-        """Return the body fields that ask for a reasoning effort; none for None.
+        """Return the body fields that ask for a reasoning effort; for None, no fields.
 
         Args:
-            effort: one of the words the model takes, as its ``ModelInfo`` lists them.
+            effort: a reasoning effort; ``ModelInfo.efforts`` lists those of a model.
         Raises:
-            LlmError: ``UNSUPPORTED_REASONING_EFFORT`` for a word the profile has no fields
-                for; ``INVALID_REQUEST`` for what is no word.
+            LlmError: ``UNSUPPORTED_REASONING_EFFORT`` for an effort that the profile does not
+                have; ``INVALID_REQUEST`` for a value that is not a non-blank string.
         """
         if effort is None:
             return FrozenDict()
@@ -167,25 +167,25 @@ class ProviderProfile:
         return self.efforts[effort]
 
     def dialect_options(self, model: ModelInfo) -> DialectOptions:
-        """Return the dialect's options for one model, every field given.
+        """Return the dialect's options for one model, with a value for every field.
 
         Args:
-            model: as ``model()`` returned it: its window and images count over ``options``.
+            model: a result of ``model()``; its window and images count before ``options``.
         """
         return self.options.resolved(context_window=model.context_window, images=model.images)
 
     def locked_to(self, *efforts: str) -> ProviderProfile:
-        """Return a profile that publishes only these reasoning efforts and refuses others.
+        """Return a profile that has only these reasoning efforts and refuses others.
 
-        A deployment's lock: ``get_profile("deepseek").locked_to("off")``. The first one is
-        the new default where the old default is not among them.
+        Use it to fix the effort of a deployment: ``get_profile("deepseek").locked_to("off")``.
+        If the old default is not one of the efforts, the first effort is the new default.
 
         Raises:
-            ValueError: for no effort at all, or one the profile does not have.
+            ValueError: without an effort, or for an effort that the profile does not have.
         """
         words = check_strings("efforts", efforts)
         if not words:
-            raise ValueError("a lock names one effort or more")
+            raise ValueError("locked_to needs one effort or more")
         table = self.efforts
         if table is None:
             table = {word: find_dialect(self.dialect).effort_fields(word) for word in words}
@@ -216,7 +216,7 @@ class ProviderProfile:
         window = model.context_window or self.context_window or given.get("context_window")
         tokens = model.default_max_tokens or self.default_max_tokens
         if window is not None and tokens is not None:
-            tokens = min(tokens, window)  # the profile's cap may be made for larger models
+            tokens = min(tokens, window)  # the profile's cap may be above a small model's window
         images = given.get("images", True) if model.images is None else model.images
         return ModelInfo(model.name, window, tokens, efforts, default, images)
 
@@ -253,7 +253,7 @@ class ProviderProfile:
         for name in named[1:]:
             check_match("a header's name", name, HEADER_NAME)
         if len({name.lower() for name in named}) < len(named):
-            raise ValueError(f"two values would travel in one header: {', '.join(named)}")
+            raise ValueError(f"two values would be sent in one header: {', '.join(named)}")
         names = check_strings("request_id_headers", self.request_id_headers)
         for name in names:
             check_match("a header's name", name, HEADER_NAME)

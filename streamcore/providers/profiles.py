@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The profiles of the package by name; each is loaded when it is asked for.
+"""The profiles of the package by name; each is loaded at its first look-up.
 
-In: a provider's name. Out: its profile, from the one module that holds it. Refused: a name
-that is not in the table, and one whose module a copy of the package leaves out (``KeyError``).
+In: a provider's name. Out: its profile, from the module of the provider. Refused with
+``KeyError``: an unknown name, and a provider that this copy of the package leaves out.
 """
 
 from __future__ import annotations
@@ -18,22 +18,27 @@ _NAMES = {
         "openai", "deepseek", "openrouter", "groq", "mistral", "gemini", "xai", "moonshot",
         "zhipu", "zai", "dashscope", "together", "fireworks", "azure", "azure-ai-foundry",
         "perplexity", "cerebras", "huggingface", "github-copilot", "baseten", "databricks",
+        "anthropic", "anthropic-oauth", "deepseek-anthropic", "moonshot-anthropic",
+        "zai-anthropic", "minimax-anthropic", "dashscope-anthropic", "openrouter-anthropic",
     ),
-    "local": ("ollama", "llama.cpp", "vllm", "lmstudio", "transformers", "openai-compatible"),
+    "local": (
+        "ollama", "llama.cpp", "vllm", "lmstudio", "transformers", "openai-compatible",
+        "ollama-anthropic", "llama.cpp-anthropic", "vllm-anthropic", "lmstudio-anthropic",
+    ),
 }
 
 MODULES: Mapping[str, str] = {
     name: f"{folder}.{name.replace('-', '_').replace('.', '_')}"
     for folder, names in _NAMES.items() for name in names
 }
-"""Provider → its module below this folder, whether or not this copy has it; hosted ones first."""
+"""Provider → its module in this folder, also if this copy lacks it; hosted providers first."""
 
 
 class Profiles(Mapping[str, ProviderProfile]):
-    """Each profile by its name, read only.
+    """The profiles by name, read only.
 
-    The names are known without loading a profile. A profile is loaded by its first look-up;
-    ``values()`` and ``items()`` load all of them.
+    Listing the names loads no profile. The first look-up of a name loads its profile;
+    ``values()`` and ``items()`` load all profiles.
     """
 
     def __getitem__(self, name: str) -> ProviderProfile:

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""The provider-neutral runtime: a call is resolved, frozen, recorded, dispatched once.
+"""The runtime for any provider: it resolves, freezes and records a call, and sends it once.
 
 ``registry``: which adapter answers for which route. ``prepared``: one call, frozen,
 recorded and dispatched once. ``running``: the attempts of a call under a retry policy.
-``http``: the adapter for providers asked over HTTP, and its settings. ``headers``: what
-goes on the wire beside the body, the key among it. ``attempt``: one dispatch over HTTP.
-``secrets``: what no text may show. ``carried``: where a caller's HTTP session and proxies
-hold more of these.
+``http``: the adapter for providers that are called over HTTP, and its settings.
+``headers``: the headers of a request, the key among them. ``attempt``: one request over
+HTTP. ``secrets``: the texts that nothing may show. ``carried``: the secrets that a caller's
+HTTP session and proxies add.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: MIT
 """One request, sent once, and its answer as chunks.
 
-In: the transport, the request as it goes out, a decoder. Out: chunks; where the answer is
-a failure, the ``LlmError`` it means. Nothing that leaves here shows a secret. The wire trace
-(this module's logger at DEBUG) shows both directions, masked. urllib3's own logger at DEBUG
-writes the path and query of each request as they are: a key that travels in a query is safe
-only where that logger is left off.
+In: the transport, the request as it is sent, a decoder. Out: chunks. A failed answer is raised
+as an ``LlmError``. No chunk, error or log of this module shows a secret. The wire trace (this
+module's logger at DEBUG) shows both directions, masked. urllib3's own logger at DEBUG writes
+the path and query of each request unmasked: keep it off if a key travels in the query.
 """
 
 from __future__ import annotations
@@ -24,16 +23,16 @@ from ..wire.dialects import Decoder, Dialect
 from ..wire.failures import failure_from_answer, request_id
 from ..wire.pipeline import iter_chunks
 from .carried import read_carried
-from .secrets import begun_secret, drop_telling_causes, mask, with_carried
+from .secrets import begun_secret, drop_causes_with_secrets, mask, with_carried
 
 log = logging.getLogger(__name__)
 
 
 class Post(NamedTuple):
-    """One request as it goes out.
+    """One request as it is sent.
 
-    ``secrets`` are the texts in it that no message and no log may show; ``id_headers`` the
-    headers of the answer that may name the request.
+    ``secrets`` are the texts in it that no message and no log may show. ``id_headers`` are
+    the answer's headers that may hold the id of the request.
     """
 
     url: str
@@ -50,9 +49,9 @@ def read_answer(
     """Send the request and yield the chunks of its answer.
 
     Raises:
-        LlmError: while iterating; no secret is in it.
+        LlmError: while iterating, when the answer failed. The error shows no secret.
     """
-    # Read now, as requests does: an HTTP session's headers may have changed since stream().
+    # requests reads the HTTP session's headers now; they may have changed since stream().
     secrets = with_carried(post.secrets, *read_carried(*transport.carried()))
     context.secrets = secrets
     trace = _Trace(secrets) if log.isEnabledFor(logging.DEBUG) else None
@@ -71,8 +70,8 @@ def read_answer(
                 answer.status, answer.headers, body,
                 address=post.url, id_headers=post.id_headers, secrets=secrets,
             ))
-        # chain() has no close(): a body that was read to its proven end is finished below,
-        # and its connection kept, rather than dropped with the generator.
+        # chain() has no close(), so the end of iter_chunks does not close the pieces. After a
+        # proven end, finish() below keeps the connection; closing the pieces would drop it.
         yield from iter_chunks(
             chain(pieces),
             dialect,
@@ -127,7 +126,7 @@ def _origin(answer: Optional[Answer], url: str, secrets: Sequence[str]) -> str:
 def _scrub(
     error: LlmError, context: CallContext, answer: Optional[Answer], secrets: Sequence[str]
 ) -> None:
-    """Take the secrets out of an error, and add what is known of the answer."""
+    """Mask the secrets in an error; add the status and request id of the answer."""
     failure = error.failure
     found = failure.request_id or context.request_id
     facts: Dict[str, Any] = {
@@ -139,20 +138,20 @@ def _scrub(
             for name, value in failure.details.items()
         }
     if failure.status is None and answer is not None:
-        facts["status"] = answer.status  # a status that the stream told is kept
-    if _is_telling(failure.code, secrets):
+        facts["status"] = answer.status  # but a status given in the stream is kept
+    if _shows_secret(failure.code, secrets):
         facts.update(code="SERVER", retryable=CODES["SERVER"])
     error.with_facts(**facts)
-    drop_telling_causes(error, secrets)
+    drop_causes_with_secrets(error, secrets)
 
 
-def _is_telling(code: str, secrets: Sequence[str]) -> bool:
-    """Say whether a code, a finish word in upper case, has a secret in it."""
+def _shows_secret(code: str, secrets: Sequence[str]) -> bool:
+    """Say whether a code holds a secret. A code may be a provider's word in upper case."""
     return code not in CODES and mask(code, [secret.upper() for secret in secrets]) != code
 
 
 class _Trace:
-    """Writes what goes over the wire to the log, masked."""
+    """Logs what is sent and received, with secrets masked."""
 
     def __init__(self, secrets: Sequence[str]) -> None:
         self._secrets = secrets
@@ -166,7 +165,7 @@ class _Trace:
         log.debug("%s", mask(form % tuple(masked), self._secrets))
 
     def pass_on(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
-        held = b""  # it may begin a secret: it is shown, or masked, with what follows
+        held = b""  # these bytes may begin a secret, so they are logged with the next piece
         for piece in pieces:
             held += piece
             begun = begun_secret(held, self._secrets)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What a caller's session and proxies add to a request, where it may be secret.
+"""The credentials that a caller's HTTP session and proxies add to a request.
 
-In: a ``requests.Session``, or what stands for one; addresses of proxies. Out: headers, and
-addresses that can hold credentials, as ``secrets`` reads them. Nothing is refused: what has
-another shape than requests documents is passed over, for requests to judge.
+In: a ``requests.Session``, or an object used as one; addresses of proxies. Out: headers and
+addresses that may hold credentials, in the form that ``secrets`` reads. Nothing is refused:
+a value of a shape that requests does not document is skipped, and requests will judge it.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ Headers = List[Tuple[str, str]]
 
 
 def read_carried(session: Any, proxies: Sequence[str]) -> Tuple[Headers, List[str]]:
-    """Return headers as names and values, cookies among them, and addresses.
+    """Return the headers, cookies among them, as names and values; and the addresses.
 
     Args:
-        session: the caller's own, or None.
-        proxies: their addresses, with or without a scheme.
+        session: the caller's own HTTP session, or None.
+        proxies: the addresses of proxies, with or without a scheme.
     """
     addresses = [_userinfo(proxy) for proxy in proxies if "@" in proxy]
     if session is None:
@@ -30,7 +30,7 @@ def read_carried(session: Any, proxies: Sequence[str]) -> Tuple[Headers, List[st
 
 
 def _userinfo(proxy: str) -> str:
-    # To the last @, and quoted: a password may hold one, or a slash, though it should not.
+    # A password may hold an unquoted @ or slash: so this splits at the last @, and quotes.
     user = proxy.rpartition("://")[2].rpartition("@")[0]
     return f"//{quote(user, safe=':%')}@"
 
@@ -46,7 +46,7 @@ def _cookies(session: Any) -> Iterator[Tuple[str, str]]:
     cookies = getattr(session, "cookies", None) or ()
     if isinstance(cookies, dict):
         values = list(cookies.values())
-    else:  # a cookie jar, which is a mapping too but need not be
+    else:  # a cookie jar; not every jar is a mapping
         values = [getattr(one, "value", None) for one in cookies]
     for value in values:
         if isinstance(value, str):
@@ -54,7 +54,7 @@ def _cookies(session: Any) -> Iterator[Tuple[str, str]]:
 
 
 def _attributes(auth: Any) -> Iterator[Tuple[str, str]]:
-    """Yield what an object that signs requests keeps, a token for one, by its names."""
+    """Yield the text attributes of an object that signs requests, such as a token."""
     for name, value in getattr(auth, "__dict__", {}).items():
         if isinstance(value, (str, bytes)):
             yield name, _text(value)

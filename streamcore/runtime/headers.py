@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""What goes on the wire beside the body: headers, and the key among them.
+"""The headers of a request, and the search for its key.
 
-In: the layers of headers, weakest first; the places a key may be in. Out: one dict.
-Refused before any I/O: a header no server could read (``INVALID_REQUEST``), a key
-that is not there (``MISSING_CREDENTIAL``) or that no header can carry
-(``INVALID_CREDENTIAL``). No message has anything of a key in it.
+In: the layers of headers, weakest first; the places where a key may be. Out: one dict of
+headers; the key. Refused before any I/O: a header that no server can read
+(``INVALID_REQUEST``), and a key that no header can carry (``INVALID_CREDENTIAL``).
+No message shows any part of a key.
 """
 
 from __future__ import annotations
@@ -17,18 +17,19 @@ from ..values.headers import HEADER_NAME
 from ..values.redaction import is_secret_header
 from ..values.showing import shorten
 
-# RFC 9110, section 5.5: no control characters but the tab; what Latin-1 cannot write is not sent
+# RFC 9110, section 5.5: no control character except the tab, and only what Latin-1 can encode
 _HEADER_VALUE = re.compile("[\t -~\x80-\xff]+")
-_SESSION = re.compile("(?i)session")  # a conversation's id: not shown either, but no key
-_KEY = re.compile(r"[!-~]+")  # what every server can read in a header: visible ASCII, no blanks
+_SESSION = re.compile("(?i)session")  # names the id of a conversation: secret, but not a key
+_KEY = re.compile(r"[!-~]+")  # visible ASCII without blanks: every server reads it in a header
 
 
 def make_headers(layers: Sequence[Mapping[str, Any]]) -> Dict[str, str]:
     """Return one set of headers; a later layer wins, whatever the case of its names.
 
     Raises:
-        LlmError: ``INVALID_REQUEST``, or ``INVALID_CREDENTIAL`` where a header that
-            carries a credential has a value no header can carry; None and "" are such.
+        LlmError: for a name or value that no header can have. ``INVALID_CREDENTIAL`` for the
+            value of a header that carries a credential, else ``INVALID_REQUEST``. None and
+            "" are refused too.
     """
     headers: Dict[str, str] = {}
     names: Dict[str, str] = {}  # lower-case name → the name as first written
@@ -40,21 +41,22 @@ def make_headers(layers: Sequence[Mapping[str, Any]]) -> Dict[str, str]:
 
 
 def has_header(headers: Mapping[str, str], name: str) -> bool:
-    """Say whether a header is there, whatever its case."""
+    """Say whether ``headers`` has this name, whatever its case."""
     wanted = name.lower()
     return any(one.lower() == wanted for one in headers)
 
 
 def _check_header(name: Any, value: Any) -> None:
     if not isinstance(name, str) or not HEADER_NAME.fullmatch(name):
-        # Not shown: a whole line, the key in it, may stand where a name should.
+        # The name is not shown: it may be a whole header line, with the key in it.
         raise LlmError(_wrong_name(name), "INVALID_REQUEST", phase="prepare")
     text = value if isinstance(value, str) else ""
     if not _HEADER_VALUE.fullmatch(text) or text != text.strip():
         credential = is_secret_header(name) and not _SESSION.search(name)
         code = "INVALID_CREDENTIAL" if credential else "INVALID_REQUEST"
         raise LlmError(
-            f"the header {shorten(name, 80)} has a value no header can carry", code, phase="prepare"
+            f"the header {shorten(name, 80)} has a value that no header can carry",
+            code, phase="prepare",
         )
 
 
@@ -72,12 +74,12 @@ def find_key(
     """Find the key: in the value, from the function, or in the environment.
 
     Args:
-        given: the key, a function that gives it or None, or None.
-        environ: where the variables are looked up where nothing was given; None: nowhere.
-        variables: their names; the first one that is set wins.
-    Returns: the key, blanks around it trimmed, or None; and the places looked in.
+        given: the key; or a function that returns the key or None; or None.
+        environ: where variables are looked up if ``given`` is None; None looks nothing up.
+        variables: the names of the variables; the first one that is set wins.
+    Returns: the key without blanks around it, or None; and the places that were searched.
     Raises:
-        LlmError: ``INVALID_CREDENTIAL`` naming the entry and nothing of the key.
+        LlmError: ``INVALID_CREDENTIAL``; it names the place and shows no part of the key.
         Exception: what the function raises.
     """
     if callable(given):
@@ -99,7 +101,7 @@ def _checked_key(key: Any, entry: str) -> str:
     text = key.strip() if isinstance(key, str) else ""
     if not _KEY.fullmatch(text):
         raise LlmError(
-            f"{entry} is no key a header can carry: visible ASCII, no blanks inside",
+            f"{entry} is not a key that a header can carry: visible ASCII, no blanks inside",
             "INVALID_CREDENTIAL",
             phase="prepare",
         )

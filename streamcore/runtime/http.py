@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The adapter for providers that are asked over HTTP, and its settings.
+"""The adapter for providers that are called over HTTP, and its settings.
 
-In: an ``LlmRequest``. Out: its chunk stream. Refused at ``stream()``, before any
-I/O: what is wrong with the body, the address, the headers or the key. Settings are
-a frozen value; ``configure`` makes the next one, and a stream keeps its own.
+In: an ``LlmRequest``. Out: its chunk stream. ``stream()`` refuses a bad body, address,
+header or key before any I/O. Settings are a frozen value. ``configure`` replaces it;
+a stream keeps the settings that it began with.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ _WANTED: Dict[str, Tuple[Any, str]] = {
 
 
 class LlmAdapter(Protocol):
-    """What the runtime asks of a way to a provider.
+    """What the runtime needs of an adapter.
 
-    ``stream`` is asked when the first chunk is pulled, after the request was recorded. An
-    adapter may also have ``prepare``, which is asked in its place and earlier: it checks the
-    request, raises what is wrong locally, sends nothing, and returns the chunks. It may have
-    ``resolve_model`` and ``list_models`` too, with the meanings they have on ``HttpAdapter``.
+    The runtime calls ``stream`` when the first chunk is pulled, after the request was recorded.
+    An adapter may also have ``prepare``; the runtime then calls that instead, and earlier.
+    ``prepare`` checks the request, raises if it is wrong, sends nothing, and returns the
+    chunks. ``resolve_model`` and ``list_models`` are optional too; see ``HttpAdapter``.
     """
 
     def stream(self, request: LlmRequest) -> Iterator[StreamChunk]:
@@ -56,13 +56,13 @@ class HttpSettings:
 
     Args:
         profile: the provider.
-        base_url: where it is; by default the profile's environment name, then its own.
-        api_key: the key, or a function that gives it, asked at every call.
-        api_key_env: environment names to look for the key in, before the profile's.
-        limits: over the profile's.
-        headers: sent with every request, over the profile's.
+        base_url: the endpoint's base; by default the profile's variable, then its address.
+        api_key: the key, or a function that returns it and is called for every request.
+        api_key_env: names of variables that may hold the key, searched before the profile's.
+        limits: a field given here replaces the profile's.
+        headers: sent with every request; one given here replaces the profile's.
         app: the embedding tool as ``name/version``, for the User-Agent.
-        options: of the dialect; the fields given here count over the profile's.
+        options: of the dialect; a field given here replaces the profile's.
         environ: where environment names are looked up; None looks nothing up.
         json_loads: a faster parser of payloads, as ``parse_stream`` takes one.
     Raises:
@@ -102,7 +102,7 @@ class HttpSettings:
         """Return the address to post to.
 
         Raises:
-            LlmError: ``INVALID_REQUEST`` where there is no base URL, or one that is none.
+            LlmError: ``INVALID_REQUEST`` if there is no base URL, or it is not a valid URL.
         """
         base, name = self.base_url, self.profile.base_url_env
         if base is None and name and self.environ is not None:
@@ -146,11 +146,11 @@ class HttpAdapter:
         return self._settings.profile.retry
 
     def configure(self, **changes: Any) -> None:
-        """Change settings by name, all at once; streams under way keep theirs."""
+        """Change settings by name, all at once; running streams keep theirs."""
         self._settings = replace(self._settings, **changes)
 
     def resolve_model(self, model: str) -> ModelInfo:
-        """Return what is known of a model; an unknown one has the profile's defaults."""
+        """Return what is known of a model; an unknown model gets the profile's defaults."""
         return self._settings.profile.model(model)
 
     def list_models(self) -> Tuple[str, ...]:
@@ -162,7 +162,7 @@ class HttpAdapter:
         return HttpAdapter(self._settings, self._transport)
 
     def describe(self, config: CallConfig) -> Dict[str, Any]:
-        """Return what the body of a call is written by, beside the call itself.
+        """Return the settings, beside the call itself, that decide how its body is written.
 
         Raises:
             LlmError: ``UNSUPPORTED_REASONING_EFFORT``.
@@ -180,7 +180,7 @@ class HttpAdapter:
         """Return the chunks of one answer; the request is sent when the first is pulled.
 
         Raises:
-            LlmError: at once for what is wrong locally; while iterating for the rest.
+            LlmError: at once for a wrong request or setting; other failures while iterating.
         """
         return self.prepare(request)
 
@@ -188,7 +188,7 @@ class HttpAdapter:
         """Check the request and return its chunks; nothing is sent before the first is pulled.
 
         Raises:
-            LlmError: what is wrong locally.
+            LlmError: for a wrong request or setting.
         """
         settings, context = self._settings, request.context
         profile, config = settings.profile, request.config
@@ -218,7 +218,7 @@ def _url(settings: HttpSettings) -> str:
         return settings.url()
     except LlmError as error:
         refused = error.failure
-    raise LlmError.from_failure(refused)  # anew: what it was raised from quotes the URL
+    raise LlmError.from_failure(refused)  # a new error, because the old one's cause quotes the URL
 
 
 def _headers(settings: HttpSettings, request: LlmRequest) -> Dict[str, str]:
@@ -238,10 +238,10 @@ def _headers(settings: HttpSettings, request: LlmRequest) -> Dict[str, str]:
 
 
 def _add_key(settings: HttpSettings, headers: Dict[str, str]) -> str:
-    """Put the key where the profile says, unless the caller did; return it, "" for none."""
+    """Add the key's header unless the caller set it; return the key added, or ""."""
     profile = settings.profile
-    if has_header(headers, profile.key_header):
-        return ""
+    if has_header(headers, profile.key_header) or has_header(headers, "Authorization"):
+        return ""  # a bearer token of the caller's stands in for a key in another header
     variables = (*settings.api_key_env, *profile.key_env)
     key, looked = find_key(settings.api_key, settings.environ, variables)
     if key is not None:

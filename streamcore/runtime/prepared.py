@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """One call, resolved and frozen, that is recorded and dispatched once.
 
-In: a config made whole, and the adapter that was registered when the call was prepared.
-Out: one chunk stream with exactly one finish, and the message it comes to. Nothing that a
-provider, the network, an adapter or a middleware does is raised: it is the reason of that
-finish. Raised by ``stream()``: what is wrong locally, before any I/O.
+In: a config with its defaults filled in, and the adapter that was registered when the call
+was prepared. Out: one chunk stream with exactly one finish, and the message it makes. A
+failure of a provider, the network, an adapter or a middleware is not raised: it is the reason
+of that finish. ``stream()`` raises for a wrong request or setting, before any I/O.
 """
 
 from __future__ import annotations
@@ -32,38 +32,38 @@ Chunks = Generator[StreamChunk, None, None]
 
 
 class Source(NamedTuple):
-    """Where chunks come from: its name in messages, and what begins to give them."""
+    """Where chunks come from: ``name`` for messages, and ``begin``, which starts the chunks."""
 
     name: str
     begin: Callable[[], Iterable[StreamChunk]]
 
 
 class Recorder(Protocol):
-    """What the runtime is handed to write a log of one call."""
+    """Writes a log of one call."""
 
     def turn(self, request: LlmRequest, chunks: Chunks) -> Chunks:
         """Pass on the chunks of the whole call, and record its beginning and end."""
 
     def attempt(self, call: PreparedCall, request: LlmRequest, chunks: Chunks) -> Chunks:
-        """Record the request before the first chunk is pulled, and each chunk it passes on."""
+        """Record the request before the first chunk is pulled, and each chunk passed on."""
 
     def retry(self, record: RetryRecord) -> None:
-        """Record that another attempt was decided on."""
+        """Record that there will be another attempt."""
 
 
 @dataclass(frozen=True, eq=False)
 class PreparedCall:
-    """A call that is ready: what is recorded of it is what will be sent.
+    """A call that is ready to send: the record shows exactly what will be sent.
 
     Args:
-        config: the config, whole: what the request must be made with.
+        config: the config with its defaults; the request must have an equal one.
         adapter_defaults: which fields of the config the adapter filled.
         model: what is known of the model.
-        context: what goes with the call.
-        retry: when a failure of this call is worth another one.
-        adapter, middleware: what gives the chunks, and what wraps it, outermost first.
+        context: the cancel event, budget, counters and more that go with the call.
+        retry: which failures of this call are worth another call.
+        adapter, middleware: gives the chunks, and the wrappers around it, outermost first.
         recorder: writes a log of the call; None writes nothing.
-        answer: what has come of the call: ``answer.message`` once the stream has ended well.
+        answer: assembles the chunks; ``answer.message`` is there once the stream ended well.
     """
 
     config: CallConfig
@@ -75,12 +75,12 @@ class PreparedCall:
     middleware: Sequence[Middleware] = field(repr=False)
     recorder: Optional[Recorder] = field(repr=False)
     answer: MessageAssembler = field(repr=False)
-    # Counts the uses of ``stream``. next() on it is atomic, which a flag is not.
+    # Counts the uses of ``stream``. next() is one atomic step; testing and setting a flag is not.
     _uses: Iterator[int] = field(default_factory=count, init=False, repr=False)
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        """What the adapter says it will send by, frozen; empty where it says nothing."""
+        """The adapter's ``describe(config)``, frozen; empty if it has no such method."""
         describe = getattr(self.adapter, "describe", None)
         return FrozenDict() if describe is None else freeze(dict(describe(self.config)))
 
@@ -88,13 +88,13 @@ class PreparedCall:
         """Dispatch the call; the network is touched when the first chunk is pulled.
 
         Raises:
-            LlmError: ``INVALID_PREPARED_CALL`` when the call was used before, or for a
-                request with another config; and what is wrong locally, before any I/O.
+            LlmError: ``INVALID_PREPARED_CALL`` if the call was used before, or the request
+                has another config; and for a wrong request or setting. Before any I/O.
         """
         if request.config != self.config:
             raise _misused("the request's config is not the one this call was prepared with")
         if next(self._uses):
-            raise _misused("a prepared call is dispatched once")
+            raise _misused("a prepared call can be dispatched only once")
         if request.context is not self.context:
             request = request.with_context(self.context)
         chunks = self._guarded(self._sending(request), self.answer.push)
@@ -105,8 +105,8 @@ class PreparedCall:
     def _sending(self, request: LlmRequest) -> Source:
         """Return where the chunks come from: the adapter, or the outermost middleware.
 
-        An adapter that has ``prepare`` checks the request now. Any other is asked when the
-        first chunk is pulled: it may send at once, and what is sent is recorded first.
+        An adapter that has ``prepare`` checks the request now. Any other adapter is called when
+        the first chunk is pulled: it may send at once, and the record must come first.
         """
         prepare = getattr(self.adapter, "prepare", None)
         if prepare is None or self.context.cancelled:
@@ -122,23 +122,23 @@ class PreparedCall:
         return Source("middleware", lambda: send(request))
 
     def _last_send(self, request: LlmRequest, adapter: Source) -> Send:
-        """Return the end of the chain of middleware: what hands the request to the adapter."""
+        """Return the innermost ``call_next``: it passes the request to the adapter."""
         dispatches = count()
 
         def send(given: LlmRequest) -> Iterator[StreamChunk]:
             if given is not request and given != request:
-                raise _misused("middleware cannot change a request: another one is recorded")
+                raise _misused("middleware cannot change a request that was recorded")
             if next(dispatches):
-                raise _misused("middleware cannot dispatch a call twice: retries are counted")
-            return self._guarded(adapter, _keep_nothing)
+                raise _misused("middleware cannot dispatch a call twice; use a RetryPolicy")
+            return self._guarded(adapter, _do_nothing)
 
         return send
 
     def _guarded(self, source: Source, push: Push) -> Chunks:
-        """Yield the chunks of a source, each pushed first, and exactly one finish.
+        """Yield the chunks of a source and exactly one finish; push each chunk before.
 
-        Whatever the source raises becomes that finish. So does a chunk after its finish,
-        which is therefore handed on only once the source has ended.
+        Whatever the source raises becomes that finish. A chunk after the source's finish is
+        a failure too, so the finish is yielded only once the source has ended.
         """
         cancel, failure = self.context.cancel, None
         chunks: Any = None
@@ -160,8 +160,8 @@ class PreparedCall:
                 raise LlmError(f"the {source.name}'s stream has no finish", "STREAM_CLOSED")
         except LlmError as error:
             failure = error
-        except Exception as error:  # whatever an adapter or a middleware of one's own raised
-            failure = _foreign(error, source.name)
+        except Exception as error:  # a caller's adapter or middleware may raise any class
+            failure = _failure_of(error, source.name)
         finally:
             close = getattr(chunks, "close", None)
             if close is not None:
@@ -173,7 +173,7 @@ class PreparedCall:
             yield from self._ended(failure, push)
 
     def _ended(self, error: LlmError, push: Push) -> Chunks:
-        """Yield what a failure ends the stream with, and keep it for ``answer.message``."""
+        """Yield the last chunks of a failed stream; keep the failure for ``answer.message``."""
         if self.context.cancelled and error.code != "ABORTED":
             aborted = aborted_error().with_partial(error.partial)
             aborted.__cause__ = error
@@ -192,21 +192,21 @@ def finish_of(error: LlmError) -> FinishReason:
     return FinishReason("aborted" if error.code == "ABORTED" else "error", error.failure)
 
 
-def _keep_nothing(chunk: StreamChunk) -> None:
-    """Let a chunk pass on its way through the middleware; it is assembled behind them."""
+def _do_nothing(chunk: StreamChunk) -> None:
+    """Do nothing: a chunk is assembled after it has passed the middleware."""
 
 
 def _refuse_more(chunks: Iterator[StreamChunk], name: str) -> None:
     try:
         more = next(chunks, None)
-    except (LlmError, OSError):  # of the network: the finish was told, so the answer is proven
+    except (LlmError, OSError):  # the network failed after the finish: the answer is whole
         return
     if more is not None:
         raise _invalid(f"the {name} gave a chunk after its finish")
 
 
-def _foreign(error: Exception, name: str) -> LlmError:
-    """Return the failure that an exception of another class means; it stays the cause."""
+def _failure_of(error: Exception, name: str) -> LlmError:
+    """Return the failure for an exception that is not an ``LlmError``, with it as the cause."""
     if isinstance(error, ChunkFault):
         failure = _invalid(f"the {name} broke the chunk grammar: {error}")
     elif isinstance(error, OSError):

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Which adapter answers for which provider route.
 
-An explicit object, no global. Registering is all or nothing, replacing routes is
-one atomic swap, and a call keeps the adapter it was prepared with whatever
-happens to the routes afterwards. Safe to share between threads, and over a fork:
-a call takes no lock, it reads tables that are replaced and never changed.
+There is no global registry. An adapter gets all of its routes or none, and its routes are
+replaced in one step. A call keeps the adapter it was prepared with, whatever happens to the
+routes later. Threads may share a runtime, and a forked child may use it: a call takes no
+lock, because the tables it reads are replaced and never changed.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ class AdapterHandle:
         self._runtime = runtime
 
     def replace(self, routes: Iterable[str]) -> None:
-        """Answer for these routes instead, from one moment to the next.
+        """Answer for these routes instead of the old ones, in one step.
 
         Raises:
             LlmError: ``REGISTRATION_DISPOSED``, ``INVALID_ADAPTER`` or
-                ``DUPLICATE_ADAPTER``; then nothing has changed.
+                ``DUPLICATE_ADAPTER``; the old routes stay then.
         """
         self._runtime._replace(self, _checked_routes(routes))
 
     def dispose(self) -> None:
-        """Answer for no route any more; calls already prepared go on.
+        """End the registration; calls that are already prepared go on.
 
         Raises:
             LlmError: ``REGISTRATION_DISPOSED`` the second time.
@@ -54,23 +54,24 @@ class AdapterHandle:
 
 
 class LlmRuntime:
-    """A registry of adapters, and what every call goes through."""
+    """A registry of adapters, hooks and middleware that prepares every call."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()  # held by who replaces one of the tables
+        self._lock = threading.Lock()  # held while a table is replaced
         self._routes: Dict[str, AdapterHandle] = {}
-        self._hooks: Tuple[Tuple[RequestHook], ...] = ()  # each in a box of its own, so that
-        self._middleware: Tuple[Tuple[Middleware], ...] = ()  # one given twice is two
+        # A tuple around each hook makes two registrations of the same hook distinct.
+        self._hooks: Tuple[Tuple[RequestHook], ...] = ()
+        self._middleware: Tuple[Tuple[Middleware], ...] = ()
 
     def register_adapter(self, routes: Iterable[str], adapter: Any) -> AdapterHandle:
-        """Let ``adapter`` answer for ``routes``; all of them or none.
+        """Let ``adapter`` answer for ``routes``: for all of them, or for none on an error.
 
         Raises:
             LlmError: ``INVALID_ADAPTER`` for no route, an empty one, or an adapter
                 without ``stream``; ``DUPLICATE_ADAPTER`` for a route that is taken.
         """
         if not callable(getattr(adapter, "stream", None)):
-            raise LlmError("an adapter has a stream(request)", "INVALID_ADAPTER")
+            raise LlmError("an adapter needs a method stream(request)", "INVALID_ADAPTER")
         handle = AdapterHandle(self, adapter, ())
         self._replace(handle, _checked_routes(routes))
         return handle
@@ -80,12 +81,12 @@ class LlmRuntime:
         return tuple(sorted(self._routes))
 
     def list_models(self, route: str) -> Tuple[str, ...]:
-        """Return the models known for a route. Advice only: other names pass through.
+        """Return the models known for a route. A call may name other models too.
 
         Args:
             route: one of ``list_providers()``.
         Raises:
-            LlmError: ``NO_ADAPTER`` for a route nobody answers for.
+            LlmError: ``NO_ADAPTER`` for a route that has no adapter.
         """
         list_models = getattr(self._handle(route).adapter, "list_models", None)
         return tuple(list_models()) if list_models is not None else ()
@@ -95,24 +96,25 @@ class LlmRuntime:
 
         Args:
             route: one of ``list_providers()``.
-            model: its name at the provider; of an unknown one little is known.
+            model: its name at the provider; a name that the adapter does not know is accepted.
         Raises:
-            LlmError: ``NO_ADAPTER``; ``INVALID_ADAPTER`` for bad metadata.
+            LlmError: ``NO_ADAPTER`` for a route that has no adapter; ``INVALID_ADAPTER``
+                when the adapter's metadata is wrong.
         """
         return _resolve(self._handle(route).adapter, model)
 
     def on_request(self, hook: RequestHook) -> Callable[[], None]:
-        """Let ``hook`` see each config first, and propose another by returning it.
+        """Call ``hook`` with each config; the hook may return another one, or None.
 
-        It runs before the call is prepared, so what is recorded is what is sent.
-        Returns a function that takes the hook out again.
+        It runs before the call is prepared, so the record shows the config that is used.
+        Returns a function that removes the hook.
         """
         return self._add("_hooks", hook)
 
     def use(self, middleware: Middleware) -> Callable[[], None]:
-        """Wrap every stream in ``middleware(request, next)``, the first one outermost.
+        """Wrap every stream in ``middleware(request, call_next)``, the first one outermost.
 
-        Returns a function that takes it out again.
+        Returns a function that removes the middleware.
         """
         return self._add("_middleware", middleware)
 
@@ -130,16 +132,17 @@ class LlmRuntime:
 
         Args:
             config: which model, and how.
-            cancel: set to stop the call.
-            context: what goes with it; carries its own cancel.
-            retry: when a failure is worth another call; None is the adapter's own
-                policy (``adapter.retry``), or else ``default_retry``.
-            default_retry: by default no other call.
+            cancel: an event that stops the call once it is set.
+            context: the call's context, with a cancel event of its own; ``cancel`` is then
+                not used.
+            retry: which failures are worth another call. None means the adapter's policy
+                (``adapter.retry``), and ``default_retry`` if it has none.
+            default_retry: by default there is no other call.
             recorder: writes a log of the call; None writes nothing.
         Raises:
             LlmError: ``INVALID_REQUEST`` for a model without a name, ``NO_ADAPTER``,
                 ``UNSUPPORTED_REASONING_EFFORT``, ``INVALID_ADAPTER``.
-            TypeError: for a hook's answer that is no config.
+            TypeError: when a hook returns neither a config nor None.
         """
         hooks, middleware = self._hooks, self._middleware
         for (hook,) in hooks:
@@ -148,7 +151,7 @@ class LlmRuntime:
             raise invalid("model is a non-empty string")
         adapter = self._handle(config.provider).adapter
         snapshot = getattr(adapter, "snapshot", None)
-        if snapshot is not None:  # one generation of settings for all of the call
+        if snapshot is not None:  # so that the whole call has the same settings
             adapter = snapshot()
         model = _resolve(adapter, config.model)
         config, filled = _with_defaults(config, model)
@@ -210,9 +213,9 @@ def _proposed(answer: Any, config: CallConfig) -> CallConfig:
 def _checked_routes(routes: Iterable[str]) -> Tuple[str, ...]:
     checked = (routes,) if isinstance(routes, str) else tuple(routes)
     if not checked or not all(isinstance(route, str) and route.strip() for route in checked):
-        raise LlmError("an adapter has one route or more, none of them empty", "INVALID_ADAPTER")
+        raise LlmError("an adapter needs a route, and no route may be empty", "INVALID_ADAPTER")
     if len(set(checked)) != len(checked):
-        raise LlmError("a route comes twice", "DUPLICATE_ADAPTER")
+        raise LlmError("a route is given twice", "DUPLICATE_ADAPTER")
     return checked
 
 
@@ -226,7 +229,7 @@ def _resolve(adapter: Any, model: str) -> ModelInfo:
         raise LlmError(f"the adapter's metadata of {model!r}: {bad}", "INVALID_ADAPTER") from bad
     if not isinstance(info, ModelInfo):
         raise LlmError(
-            f"the adapter's metadata of {model!r} is a {type(info).__name__}, no ModelInfo",
+            f"the adapter's metadata of {model!r} is a {type(info).__name__}, not a ModelInfo",
             "INVALID_ADAPTER",
         )
     return info

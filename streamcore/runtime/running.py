@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""One call on its way: attempts under a retry policy, as one chunk stream.
+"""One call under a retry policy: its attempts, as one chunk stream.
 
-The one place where a retry is executed, for the client and for the agent. Each attempt is
-a new prepared call. No attempt follows one of which the caller was shown a chunk, unless the
-caller named codes after which it takes those chunks as void. Where the caller wants the whole
-answer only, each attempt is held back until it has ended. The wait between two attempts can be
-cancelled and counts against the total clock.
+All retries happen here, for the client and for the agent. Each attempt is a new prepared
+call. Once the caller was shown a chunk of an attempt, no other attempt follows, unless the
+failure has a code in ``ask_again``. If the caller wants only the whole answer, the chunks of
+an attempt are held back until it has ended. The wait between two attempts can be cancelled
+and counts against the total clock.
 """
 
 from __future__ import annotations
@@ -26,25 +26,26 @@ from .registry import NO_RETRY, LlmRuntime
 
 
 class RunningCall:
-    """One call on its way; ``chunks`` may be taken once.
+    """One call and its attempts; ``chunks`` may be called once.
 
     Args:
-        runtime: where the adapter is found.
-        request: what is asked; its context serves all attempts, and this call only.
-        policy: when a failed attempt is tried again; None is the adapter's own.
-        default_policy: counts where neither the call nor the adapter has a policy.
-        ask_again: codes of failures after which the policy's tries are used as well, even
-            after chunks were shown. When ``attempts`` has grown, the chunks before are void.
+        runtime: finds the adapter.
+        request: what is asked; its context serves all attempts of this call, and no other.
+        policy: which failures are tried again; None means the adapter's policy.
+        default_policy: used if neither the call nor the adapter has a policy.
+        ask_again: codes of failures that are also tried again, as often as the policy allows,
+            even after chunks were shown. When ``attempts`` grows, the caller must discard the
+            chunks of the attempts before.
         recorder: writes a log of the call; None writes nothing.
-        whole: whether the chunks of an attempt are held back until it has ended, so that
-            it may be tried again although chunks had come.
+        whole: whether to hold back the chunks of an attempt until it has ended. A failed
+            attempt can then be repeated even after chunks arrived.
         on_retry: called with each ``RetryRecord`` before the wait.
-        random: gives numbers from 0 up to 1, for the jitter.
-    ``answer`` is what has come of the last attempt, its message once it has ended well;
-    ``failed_usage`` sums what the attempts before it told of their usage.
+        random: returns numbers from 0 up to 1, for the jitter.
+    ``answer`` assembles the last attempt; ``answer.message`` is there once it ended well.
+    ``failed_usage`` is the sum of the usage that the attempts before it reported, or None.
 
     Raises:
-        LlmError: what is wrong locally, before any I/O.
+        LlmError: for a wrong request or setting, before any I/O.
     """
 
     def __init__(
@@ -84,8 +85,8 @@ class RunningCall:
         """Yield the chunks; the last one is the only finish.
 
         Raises:
-            LlmError: ``SESSION`` when a chunk cannot be recorded; what is wrong locally
-                with a later attempt.
+            LlmError: ``SESSION`` when a chunk cannot be recorded; and when a later attempt
+                cannot be prepared, for example because its route is gone.
         """
         answer = self._retried(self._first)
         return answer if self._recorder is None else self._recorder.turn(self._request, answer)
@@ -127,19 +128,22 @@ class RunningCall:
             chunks = self._attempt()
 
     def _hold_back(self, chunks: Chunks) -> Tuple[List[StreamChunk], Optional[Finish]]:
-        """Take chunks until one is to be shown, or the finish; return those taken, and it."""
+        """Take chunks up to the first one to show, or the finish.
+
+        Returns the chunks taken, and the finish if it was reached.
+        """
         held: List[StreamChunk] = []
         for chunk in chunks:
             held.append(chunk)
             if isinstance(chunk, Finish):
                 return held, chunk
-            # Usage comes last: shown alone it would rule another attempt out.
+            # A usage chunk that is shown would rule out another attempt; it can wait.
             if not self._whole and chunk.__class__ is not UsageChunk:
                 break
         return held, None
 
     def _abandon(self, error: LlmError) -> StreamChunk:
-        """Put another end in the place of the failure that was to be tried again."""
+        """Replace the failure that was to be tried again by ``error``; return its finish."""
         self.answer = MessageAssembler(self.config.provider)
         self.answer.error = error
         finish = Finish(finish_of(error))
@@ -147,9 +151,9 @@ class RunningCall:
         return finish
 
     def _schedule(self, finish: Finish, shown: bool) -> Optional[float]:
-        """Return the seconds to wait before another attempt; None when this one is the last.
+        """Return the seconds to wait before another attempt; None if this attempt is the last.
 
-        ``shown`` says whether the caller was shown chunks of this one.
+        ``shown`` says whether the caller was shown chunks of this attempt.
         """
         failure, again = finish.reason.failure, self._ask_again
         if failure is None or (shown and failure.code not in again):
@@ -172,7 +176,7 @@ class RunningCall:
 
 
 def _until_finish(chunks: Chunks) -> Generator[StreamChunk, None, Finish]:
-    """Yield the chunks of an attempt but for its finish, and return that."""
+    """Yield the chunks of an attempt before its finish; return the finish."""
     for chunk in chunks:
         if isinstance(chunk, Finish):
             break

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""What no text may show: the secrets of one request, and masking them.
+"""The secrets of one request, and masking them in texts.
 
-In: the headers and the addresses a request is sent with, and the caller's own fields of its
-body. Out: every form in which a provider may echo a secret of theirs, and texts with these
-forms replaced by ``***``. A text that was cut may end, or begin, in the middle of a secret:
-that part is masked too. What a field's name says of its value, ``session.masking`` decides.
+In: the headers and addresses of a request, and the fields that the caller added to its body.
+Out: every form in which a provider may echo one of their secrets, and texts in which ``***``
+replaces these forms. A text that was cut may begin or end in the middle of a secret: that part
+is masked too. ``values.masking`` decides which fields of a body are secret by their name.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from ..values.masking import mask_config
 from ..values.redaction import MASK, is_secret_header, is_secret_parameter, redact
 
-_SHORTEST = 4  # as in redaction: a shorter one hides nothing and masks half of any text
+_SHORTEST = 4  # as in redaction: masking a shorter secret would mask half of any text
 _SCHEMES = ("bearer", "basic", "token", "digest", "apikey", "api-key", "key")
-# What stands where a text was cut, after what is left of it; before it, the same from behind.
-_CUT_AFTER = ("'", '"', "…", " …", "...", " ...", "*", "\n[output cut")  # the last of tools
+# What may follow the last part of a cut text. Read backwards, it may precede the first part.
+_CUT_AFTER = ("'", '"', "…", " …", "...", " ...", "*", "\n[output cut")  # the last: from tools
 _MAY_BE_CUT = re.compile("[%s]" % re.escape("".join(sorted({edge[0] for edge in _CUT_AFTER}))))
-_STRIDE = 64  # characters compared at once in a secret that holds nothing a cut begins with
+_STRIDE = 64  # characters compared at once, if the secret holds no character that begins a cut
 _ESCAPED = re.compile(r"[\\'\"]|[^ -~]")
-_LONGEST_CHAIN = 16  # causes of causes; more is a cycle
-_SHORTEST_PART = 6  # a shorter part of a secret gives nothing away
+_LONGEST_CHAIN = 16  # causes of causes; a longer chain is a cycle
+_SHORTEST_PART = 6  # characters; a shorter part of a secret reveals too little to mask it
 
 
 def secrets_of(
@@ -35,13 +35,13 @@ def secrets_of(
     key: str = "",
     fields: Sequence[Any] = (),
 ) -> Sequence[str]:
-    """Return every form of what is secret in a request.
+    """Return every form of the secrets of a request.
 
     Args:
         headers: as they are sent.
         url: as it is sent; its user, password and secret query parameters count.
-        key: the bare key, in whatever header it travels.
-        fields: what else of the caller's own the body has; what a log would mask of it counts.
+        key: the bare key, whatever header it is sent in.
+        fields: parts of the body that the caller wrote; what a log masks in them is secret.
     """
     found: List[str] = [key] if key else []
     found += _in_headers(headers.items())
@@ -55,7 +55,7 @@ def secrets_of(
 def with_carried(
     secrets: Sequence[str], headers: Sequence[Tuple[str, str]], addresses: Sequence[str]
 ) -> Sequence[str]:
-    """Return ``secrets`` and every form of those the transport adds; see ``read_carried``."""
+    """Return ``secrets`` and every form of the secrets that ``read_carried`` found."""
     found = list(_in_headers(headers))
     for address in addresses:
         found += _in_address(address)
@@ -68,7 +68,7 @@ def _forms(found: Iterable[str]) -> Sequence[str]:
     forms: Set[str] = set()
     for secret in found:
         forms.add(secret)
-        if _ESCAPED.search(secret):  # as JSON writes it, and as repr() of a message's quote does
+        if _ESCAPED.search(secret):  # as JSON writes it, and as repr() does in a message
             forms.update((json.dumps(secret)[1:-1], repr(secret)[1:-1]))
     return sorted((form for form in forms if len(form) >= _SHORTEST), key=len, reverse=True)
 
@@ -110,7 +110,7 @@ def _in_fields(value: Any, masked: Any) -> Iterable[str]:
             yield value
             if value.partition(" ")[0].lower() in _SCHEMES:
                 yield from _parts(value)
-        elif masked != value:  # a part of it is masked: it is an address, or a header
+        elif masked != value:  # only a part is masked: the value is an address, or a header
             yield from _in_address(value) if "://" in value else _parts(value)
     elif isinstance(value, Mapping):
         shown = list(masked.values()) if isinstance(masked, Mapping) else masked
@@ -127,7 +127,7 @@ def mask(text: str, secrets: Sequence[str]) -> str:
 
 
 def hide(text: str, secrets: Sequence[str]) -> str:
-    """Return ``text`` with each secret masked, and the part of one where the text was cut.
+    """Return ``text`` with each secret masked, and each part of a secret beside a cut.
 
     Args:
         text: any text.
@@ -146,8 +146,9 @@ def hide(text: str, secrets: Sequence[str]) -> str:
 def _mask_heads(text: str, secret: str) -> str:
     """Mask each beginning of a secret that stands at the end of the text, or before a cut.
 
-    This is the search of Knuth, Morris and Pratt: its time grows with the length of the text,
-    whatever the length of the secret. ``size`` characters before ``at`` begin the secret.
+    This is the search of Knuth, Morris and Pratt. Its time grows with the length of the text,
+    whatever the length of the secret. The ``size`` characters before ``at`` are always equal
+    to the first ``size`` characters of the secret.
     """
     head = secret[:_SHORTEST_PART]
     at = text.find(head) if len(secret) > _SHORTEST_PART else -1
@@ -155,7 +156,7 @@ def _mask_heads(text: str, secret: str) -> str:
         return text
     borders, plain = _borders(secret), _MAY_BE_CUT.search(secret) is None
     shown: List[str] = []
-    kept = 0  # what is before it stands in ``shown``
+    kept = 0  # the text before this index is already in ``shown``
     while at >= 0:
         size, at = _SHORTEST_PART, at + _SHORTEST_PART
         while size >= _SHORTEST_PART:
@@ -164,7 +165,7 @@ def _mask_heads(text: str, secret: str) -> str:
                 size, at = size + len(part), at + len(part)
                 part = secret[size:size + _STRIDE]
             if at == len(text) or text.startswith(_CUT_AFTER, at):
-                if at - size >= kept:  # else the part that was masked last has grown
+                if at - size >= kept:  # else this part only extends the one just masked
                     shown += (text[kept:at - size], MASK)
                 kept = at
             if at == len(text):
@@ -178,7 +179,10 @@ def _mask_heads(text: str, secret: str) -> str:
 
 
 def _borders(secret: str) -> List[int]:
-    """Return for each beginning of a text how much of it is also its end."""
+    """Return, for each prefix of ``secret``, the length of its longest border.
+
+    A border is a shorter prefix that is also a suffix.
+    """
     borders, size = [0, 0], 0
     for at in range(1, len(secret)):
         while size and secret[size] != secret[at]:
@@ -188,21 +192,24 @@ def _borders(secret: str) -> List[int]:
     return borders
 
 
-def drop_telling_causes(error: BaseException, secrets: Sequence[str]) -> None:
-    """Take the causes off an error where one of them quotes a secret.
+def drop_causes_with_secrets(error: BaseException, secrets: Sequence[str]) -> None:
+    """Remove the causes of an error if one of them quotes a secret.
 
-    A JSONDecodeError, for one, keeps the whole document it did not read.
+    A JSONDecodeError, for example, keeps the whole document that it could not read.
     """
     links = [error.__cause__, error.__context__]
     for _ in range(_LONGEST_CHAIN):
-        links = [one for link in links if link is not None for one in _looked_at(link, secrets)]
+        links = [one for link in links if link is not None for one in _causes_of(link, secrets)]
         if not links:
             return
     error.__cause__ = error.__context__ = None
 
 
-def _looked_at(link: BaseException, secrets: Sequence[str]) -> Sequence[Optional[BaseException]]:
-    """Return what an exception was raised from; itself, again and again, if it tells a secret."""
+def _causes_of(link: BaseException, secrets: Sequence[str]) -> Sequence[Optional[BaseException]]:
+    """Return the causes of an exception; or the exception itself if it shows a secret.
+
+    The caller's loop then never runs out of links, which is how it learns of the secret.
+    """
     shown = f"{link!s} {link.args!r} {link.__dict__!r}"
     if any(secret in shown for secret in secrets):
         return (link,)

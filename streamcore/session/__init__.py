@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""The session log: what was asked, sent, shown and answered, in order and for good.
+"""The session log: an ordered record of what was asked, sent, shown and answered.
 
-``Session`` is an append-only list of events in memory or in a JSON-lines file.
-It records, recovers, and gives back the history a provider accepts. ``recorder`` writes
-what a call of the runtime does. Refused with ``SESSION``: a second writer, a
-damaged file, a disk that fails.
+``Session`` is an append-only list of events in memory or in a JSON-lines file. It
+records, recovers after a crash, and returns a history that a provider accepts.
+``CallRecorder`` records a call of the runtime. Refused with ``SESSION``: a second
+writer, a damaged file, a disk that fails.
 """
 
 from __future__ import annotations

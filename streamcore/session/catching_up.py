@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a caller's own list of messages has beyond a log's history.
+"""Finds the messages of a caller's list that a log does not have yet.
 
 In: the messages of the log and of the caller. Out: the messages to record. Refused with
 ``INVALID_REQUEST``: a message that no request could carry.
@@ -24,7 +24,7 @@ def news(known: List[Message], messages: Iterable[Message]) -> Tuple[List[Messag
         messages: the conversation as the caller has it.
     Returns:
         The new messages; whether the caller's list begins with the log's history; and
-        whether the log ends with what the list ends with once they are recorded.
+        whether the log will end as the list does, once they are recorded.
     Raises:
         LlmError: ``INVALID_REQUEST`` for a message that no request could carry.
     """
@@ -40,10 +40,10 @@ def news(known: List[Message], messages: Iterable[Message]) -> Tuple[List[Messag
 
 
 def _in_call_order(messages: Iterable[Message]) -> List[Message]:
-    """Return a caller's messages as a history derived from them would have them.
+    """Return a caller's messages in the form that a log's history has.
 
-    Results stand in the order of their calls, one to a message and apart from a
-    user's words; empty answers are left out.
+    Results are in the order of their calls, each in a message of its own. Empty answers
+    are left out.
     """
     history = History()
     for message in messages:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""One entry of a session's log, and all of them as a sequence.
+"""One entry of a session's log, and all entries as a sequence.
 
-In: a log, and how one of its events is read. Out: events, by number.
+In: a log, and a function that reads one of its events. Out: events, by number.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ class Event:
     """One entry of the log.
 
     Args:
-        seq: its number; the first event of a session is 0, and none is left out.
-        time: seconds since the epoch, of the session's clock.
+        seq: its number in the session, from 0 without gaps.
+        time: seconds since the epoch, by the session's clock.
         type: what happened, such as ``user/message``.
         data: the facts, frozen.
     """
@@ -29,12 +29,12 @@ class Event:
     data: FrozenDict
 
     def to_dict(self) -> Dict[str, Any]:
-        """Return the event as its line holds it."""
+        """Return the event as the dict that its line holds."""
         return {"seq": self.seq, "time": self.time, "type": self.type, "data": thaw(self.data)}
 
 
 class Events(Sequence[Event]):
-    """All events of a session, read where they are kept, when they are asked for."""
+    """All events of a session; each is read from the log when it is asked for."""
 
     def __init__(self, log: Sized, read: Callable[[int], Event]) -> None:
         self._log, self._read = log, read

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""A session's file as the system sees it: opened, locked, read and given back.
+"""Opens, locks, reads and closes the file of a session.
 
 In: a path. Out: a ``Handle`` that only this process may use, and bytes read at a place.
-Refused with ``OSError`` or ``LlmError`` (``SESSION``): what is no regular file, and a file
-that somebody else writes.
+Refused with ``OSError`` or ``LlmError`` (``SESSION``): a path that is not a regular file,
+and a file that another session has locked.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-_LOCKED_BYTE = 0x7FFFFFFE  # Windows locks bytes, and a locked one cannot be read: one far away
+_LOCKED_BYTE = 0x7FFFFFFE  # Windows makes a locked byte unreadable; this one is beyond any log
 
 
 class Handle:
@@ -33,22 +33,22 @@ class Handle:
         self.fd, self.owner = fd, owner
 
     def give_back(self) -> None:
-        """Unlock and close; doing it again does nothing."""
+        """Unlock and close the file; a second call does nothing."""
         fd, self.fd = self.fd, -1
         if fd < 0:
             return
-        # Closing alone would leave the lock held for as long as a forked child has the
-        # descriptor too. Only the owner may unlock: a child would take its parent's lock.
+        # A forked child shares the descriptor, so closing alone would keep the lock. Only
+        # the owner unlocks, because unlocking in a child would release its parent's lock.
         try:
             if sys.platform != "win32" and os.getpid() == self.owner:
-                with suppress(OSError):  # some network file systems refuse; closing does it then
+                with suppress(OSError):  # some network file systems unlock only at closing
                     fcntl.flock(fd, fcntl.LOCK_UN)
         finally:
             os.close(fd)
 
 
 class LastHandle(Handle):
-    """A handle that gives its descriptor back when nobody holds it any more."""
+    """A handle that unlocks and closes its file when it is garbage collected."""
 
     __slots__ = ()
 
@@ -57,14 +57,14 @@ class LastHandle(Handle):
 
 
 def open_locked(path: str) -> Handle:
-    """Open a file to read and append, and lock it; it is made with mode 0600 if it is missing.
+    """Open a file to read and append, and lock it. A missing file is created with mode 0600.
 
     Raises:
-        OSError, ValueError: when the system does not open such a path.
-        LlmError: ``SESSION`` when another has locked it.
+        OSError, ValueError: when the system cannot open the path.
+        LlmError: ``SESSION`` when another session has locked the file.
     """
     flags = os.O_RDWR | os.O_CREAT | os.O_APPEND
-    # A FIFO or a terminal must neither block the opening nor become ours.
+    # Opening a FIFO must not block, and a terminal must not become the controlling one.
     for name in ("O_BINARY", "O_NOINHERIT", "O_NONBLOCK", "O_NOCTTY"):
         flags |= getattr(os, name, 0)
     handle = Handle(os.open(path, flags, 0o600), os.getpid())
@@ -74,7 +74,7 @@ def open_locked(path: str) -> Handle:
         _lock(handle.fd)
     except (BlockingIOError, PermissionError):
         handle.give_back()
-        raise LlmError(f"the session {path} is being written by another", "SESSION") from None
+        raise LlmError(f"another session is writing the file {path}", "SESSION") from None
     except BaseException:
         handle.give_back()
         raise
@@ -90,11 +90,11 @@ def _lock(fd: int) -> None:
 
 
 def write_new(path: str, lines: Iterable[bytes]) -> None:
-    """Write a file that is not there yet, with mode 0600, and bring it to the disk.
+    """Write a new file with mode 0600, and sync it to the disk.
 
     Raises:
-        LlmError: ``SESSION`` when there is such a file, or it cannot be written; no part
-            of it is left then.
+        LlmError: ``SESSION`` when the file exists already or cannot be written. No
+            half-written file is left.
     """
     made = False
     try:
@@ -112,7 +112,7 @@ def write_new(path: str, lines: Iterable[bytes]) -> None:
 
 
 def read_at(fd: int, start: int, count: int) -> bytes:
-    """Return up to ``count`` bytes from a place of the file; b"" at its end."""
+    """Return up to ``count`` bytes from byte ``start`` on; ``b""`` at the end of the file."""
     if sys.platform == "win32":
         os.lseek(fd, start, os.SEEK_SET)
         return os.read(fd, count)
@@ -120,5 +120,5 @@ def read_at(fd: int, start: int, count: int) -> bytes:
 
 
 def reason(exc: Exception) -> str:
-    """Return what the system says of an error."""
+    """Return the system's words for an error."""
     return getattr(exc, "strerror", None) or str(exc) or type(exc).__name__

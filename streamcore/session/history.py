@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""From events to the messages a strict provider accepts.
+"""From events to the messages that a strict provider accepts.
 
 In: events, in order. Out: messages in which each tool call has exactly one
-result, directly after it and in call order. A call recorded as started without
-a result is answered with "outcome unknown", one never started with "not
-started". Chunks, failed attempts and empty answers are not in it.
+result, directly after it and in call order. A call that was started but has no
+result gets "outcome unknown". A call that was never started gets "not started".
+Chunks, failed attempts and empty answers are left out.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .lines import ASSISTANT, TOOL_RESULT, TOOL_START, USER
 from .records import check_answer, check_said, message_from_record
 
 OUTCOME_UNKNOWN = "outcome unknown, do not repeat blindly"
-"""Result of a call that was started and never seen to end."""
+"""Result of a call that was started and whose end was never recorded."""
 NOT_STARTED = "not started"
 """Result of a call that was never started."""
 
@@ -32,10 +32,10 @@ Entry = Union[Message, Started, ToolResult]
 
 
 def read_entry(event: Event) -> Optional[Entry]:
-    """Return what an event means to the history; None when it means nothing.
+    """Return what an event adds to the history; None when it adds nothing.
 
     Raises:
-        ValueError: when its data is not of the shape its type has.
+        ValueError: when the event's data does not fit its type.
     """
     try:
         return _read_entry(event)
@@ -63,12 +63,12 @@ def _read_entry(event: Event) -> Optional[Entry]:
 
 def _id(value: object) -> str:
     if not isinstance(value, str):
-        raise TypeError("call_id is a string")
+        raise TypeError("call_id must be a string")
     return value
 
 
-class _Answer:
-    """What is known of one call."""
+class _CallState:
+    """Whether a tool call was started, and its result."""
 
     __slots__ = ("started", "result")
 
@@ -79,7 +79,7 @@ class _Answer:
 
 class _Said(NamedTuple):
     message: Message
-    answers: Dict[str, _Answer]  # of its calls, in call order
+    calls: Dict[str, _CallState]  # by call id, in call order
 
 
 class History:
@@ -88,32 +88,32 @@ class History:
     def __init__(self) -> None:
         self._said: List[_Said] = []
         # The latest call of each id: some providers begin with call_0 at every step.
-        self._latest: Dict[str, _Answer] = {}
+        self._latest: Dict[str, _CallState] = {}
 
     def push(self, entry: Optional[Entry]) -> None:
-        """Take the next entry; a start or result that fits no call is passed over."""
+        """Add the next entry; a start or result without an open call is ignored."""
         if isinstance(entry, Message):
             if entry.role != "assistant" or not _is_empty(entry):
-                answers = {call.id: _Answer() for call in entry.tool_calls}
-                self._said.append(_Said(entry, answers))
-                self._latest.update(answers)
+                calls = {call.id: _CallState() for call in entry.tool_calls}
+                self._said.append(_Said(entry, calls))
+                self._latest.update(calls)
         elif entry is not None:
-            answer = self._latest.get(entry.call_id)
-            if answer is not None and answer.result is None:
-                answer.started = True
-                answer.result = entry if isinstance(entry, ToolResult) else None
+            call = self._latest.get(entry.call_id)
+            if call is not None and call.result is None:
+                call.started = True
+                call.result = entry if isinstance(entry, ToolResult) else None
 
     def state(self, call_id: str) -> str:
-        """Return ``unknown``, ``open``, ``started`` or ``answered`` for the latest such call."""
-        answer = self._latest.get(call_id)
-        if answer is None:
+        """Return ``unknown``, ``open``, ``started`` or ``answered``, of the id's latest call."""
+        call = self._latest.get(call_id)
+        if call is None:
             return "unknown"
-        if answer.result is not None:
+        if call.result is not None:
             return "answered"
-        return "started" if answer.started else "open"
+        return "started" if call.started else "open"
 
     def check_open(self, call_id: str) -> None:
-        """Refuse the start or the result of a call that cannot have one.
+        """Refuse a start or a result when the latest call of this id is not open.
 
         Raises:
             ValueError: when no answer has such a call, or it has its result already.
@@ -128,22 +128,22 @@ class History:
         """Return the messages.
 
         Args:
-            pending: whether unanswered calls of the last message are answered for
-                the time being, as all the others are.
+            pending: whether open calls of the last message get a stand-in result, as
+                open calls of earlier messages always do.
         """
         found: List[Message] = []
         for said in self._said:
             found.append(said.message)
             last = said is self._said[-1]
-            for call_id, answer in said.answers.items():
-                if answer.result is not None or pending or not last:
-                    result = answer.result or _stand_in(call_id, answer)
+            for call_id, call in said.calls.items():
+                if call.result is not None or pending or not last:
+                    result = call.result or _stand_in(call_id, call)
                     found.append(Message("tool", (result,)))
         return found
 
 
-def _stand_in(call_id: str, answer: _Answer) -> ToolResult:
-    text = OUTCOME_UNKNOWN if answer.started else NOT_STARTED
+def _stand_in(call_id: str, call: _CallState) -> ToolResult:
+    text = OUTCOME_UNKNOWN if call.started else NOT_STARTED
     return ToolResult(call_id, text, is_error=True)
 
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""One event, one line: ``{"seq":0,"time":1.5,"type":"…","data":{…}}`` and a line feed.
+"""One event is one line: ``{"seq":0,"time":1.5,"type":"…","data":{…}}`` and a line feed.
 
-In: the parts of an event. Out: its line as ASCII bytes, so that no character of
-a text can end a line (U+2028 is an escape); and back. A line is made in two steps:
-the ``encode_…`` functions make its body, from ``"type"`` on, and ``stamp`` puts the
-number and the time before it. Chunks have a fast way, written by hand, that gives
-the same bytes as the general one. Refused: what JSON cannot carry, what nests
-deeper than ``DEEPEST``, and what is no such line.
+In: the parts of an event, or a line. Out: the line, or the event. Lines are ASCII, so
+that no character of a text can end a line (U+2028 is an escape). A line is made in two
+steps: the ``encode_…`` functions make its body, from ``"type"`` on, and ``stamp`` puts
+the number and the time before it. Chunks have a faster encoder that gives the same bytes.
+Refused: values that JSON cannot carry or that nest deeper than ``DEEPEST``, and lines
+that are not events.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ RETRY_STARTED = "retry/started"
 TURN_START = "turn/start"
 TURN_END = "turn/end"
 LOST = "session/lost"
-"""Stands in a salvaged log for an event that could not be read."""
+"""Replaces, in a salvaged log, an event that could not be read."""
 
 DEEPEST = MAX_DEPTH + 20
-"""Levels of nesting in a line: what a provider may send, and the levels of an event around it."""
+"""Levels of nesting in a line: those a provider may send, and those of the event around them."""
 
 
 class TooDeep(ValueError):
-    """A line is nested too deeply, or too deeply for what is left of the stack."""
+    """A line is nested deeper than ``DEEPEST``, or deeper than the rest of the stack allows."""
 
 
 def _as_json(value: Any) -> Any:
@@ -60,7 +60,7 @@ _ENCODE_UNICODE = json.JSONEncoder(ensure_ascii=False, **_STRICT).encode
 
 
 def stamp(seq: int, time: float, body: bytes) -> bytes:
-    """Return the line of an event: its number and time, and then its body."""
+    """Return the line of an event: its number and time, then its body."""
     return f'{{"seq":{seq},"time":{time!r},'.encode("ascii") + body
 
 
@@ -72,14 +72,14 @@ def encode_event(type: str, data: Mapping[str, Any]) -> bytes:
             log could not read it again.
     """
     text = encode_value({"type": type, "data": data})
-    deep = text.count("[") + text.count("{") > DEEPEST  # else there is nothing to look at
+    deep = text.count("[") + text.count("{") > DEEPEST  # fewer brackets cannot nest too deeply
     if deep and is_too_deep(text, DECODER.decode(text), DEEPEST):
         raise RecursionError
     return f"{text[1:]}\n".encode("ascii")
 
 
 def encode_value(value: Any) -> str:
-    """Return a value as the log writes it; equal texts are equal values, key order included.
+    """Return a value as the log writes it; equal texts mean equal values in equal key order.
 
     Raises:
         TypeError, ValueError, RecursionError: when JSON cannot carry it.
@@ -90,8 +90,8 @@ def encode_value(value: Any) -> str:
 def encode_received(type: str, data: Mapping[str, Any]) -> bytes:
     """Return the body of an event made of what a provider sent.
 
-    A number beyond a double's range, such as ``1e999`` in a field only the
-    provider can read, is kept as null: losing an answer for it would be worse.
+    A number beyond a double's range, such as ``1e999``, is recorded as null, because
+    losing the answer would be worse.
 
     Raises:
         LlmError: ``SESSION`` for data nested deeper than the log can read again.
@@ -123,8 +123,8 @@ def encode_given(type: str, data: Mapping[str, Any]) -> bytes:
     """Return the body of an event made of what a caller gave.
 
     Raises:
-        LlmError: ``INVALID_REQUEST`` for what no request could carry: that would
-            stand in the log for ever and make every later request fail.
+        LlmError: ``INVALID_REQUEST`` for a value that no request could carry. In the
+            log it would make every later request fail.
     """
     with refusing(type):
         _ENCODE_UNICODE(data).encode("utf-8")  # fails on a lone surrogate half
@@ -133,7 +133,7 @@ def encode_given(type: str, data: Mapping[str, Any]) -> bytes:
 
 @contextmanager
 def bounded(type: str, code: str) -> Iterator[None]:
-    """Turn a RecursionError into an error with this code, of an event of this type."""
+    """Turn a RecursionError into an ``LlmError`` with this code that names the event's type."""
     try:
         yield
     except RecursionError:
@@ -142,12 +142,15 @@ def bounded(type: str, code: str) -> Iterator[None]:
 
 @contextmanager
 def refusing(type: str) -> Iterator[None]:
-    """Turn what JSON refuses into ``INVALID_REQUEST``; the cause would quote the values."""
+    """Turn errors of the JSON encoder into ``INVALID_REQUEST``.
+
+    The error has no cause, because the cause would quote the values.
+    """
     try:
         yield
         return
     except UnicodeEncodeError:
-        reason = "a surrogate half stands alone in it"
+        reason = "it has a lone surrogate half"
     except RecursionError:
         reason = "nested too deeply"
     except (TypeError, ValueError) as exc:
@@ -160,7 +163,8 @@ def parse_line(line: bytes) -> Dict[str, Any]:
     """Return the event in a line as a plain dict.
 
     Raises:
-        ValueError: when it is not one whole event; ``TooDeep`` for its nesting.
+        ValueError: when the line is not one whole event; ``TooDeep`` when it nests too
+            deeply.
     """
     text = line.decode("utf-8")
     try:
@@ -179,7 +183,7 @@ def parse_line(line: bytes) -> Dict[str, Any]:
 
 
 def parse_body(body: bytes) -> Event:
-    """Return the event whose body this is, not numbered yet: what reading its line gives.
+    """Return the event of a body as reading its line gives it, with ``seq`` -1 and time 0.
 
     Raises:
         LlmError: ``SESSION`` when the stack is too full for its nesting.
@@ -191,7 +195,7 @@ def parse_body(body: bytes) -> Event:
 
 
 def to_event(value: Mapping[str, Any]) -> Event:
-    """Return what ``parse_line`` read as an event.
+    """Return the event of a dict that ``parse_line`` returned.
 
     Raises:
         TooDeep: when the stack is too full for its nesting.

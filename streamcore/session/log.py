@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The append-only log under a session: events are numbered, written, and read again.
+"""The append-only log under a session: it numbers events, writes them and reads them.
 
 In: the type and data of an event, or a chunk. Out: its number, once its line is
-where the durability asked for says it is; all events by number. Refused with ``SESSION``:
+written as durably as was asked for; all events by number. Refused with ``SESSION``:
 a write by a forked child, after closing, or to a failing disk.
 """
 
@@ -30,35 +30,36 @@ from .state import FORMAT, LogState, Recovery, load, read_note
 from .storage import LogFile, Sync, Write
 
 Unnumbered = Tuple[bytes, bool, Optional[Event], Optional[Entry]]
-"""The body of an event, whether to sync it, and what it is and means where it is no chunk."""
+"""The body of an event and whether to sync it. If it is not a chunk: the event, and what it
+adds to the history."""
 
 Log = TypeVar("Log", bound="EventLog")
 
 DURABILITY = ("os", "turn", "event")
 
 _SYNCED = frozenset((lines.HEADER, lines.CONTEXT, lines.TOOL_START, lines.TURN_END))
-"""What ``turn`` brings to the disk at once: what is recorded before something leaves for
-the world (a request, a tool), and the end of a turn."""
+"""Types that ``turn`` syncs at once: those recorded before a request or a tool starts, and
+the end of a turn."""
 
 
 class _Own:
-    """What each process has for itself: the lock, and what it guards."""
+    """What each process has of its own, a forked child too: a lock, and what it guards."""
 
     __slots__ = ("lock", "state", "taken", "waiting", "busy", "closing")
 
     def __init__(self, state: LogState, taken: int) -> None:
-        # The same thread may come in again while it records: the garbage collector runs
-        # finalisers anywhere, and a stream that nobody holds any more records its end.
+        # Reentrant, because the garbage collector may run a finaliser while this thread
+        # records, and the finaliser of an abandoned stream records the end of its turn.
         self.lock = threading.RLock()
         self.state = state
-        self.taken = taken  # how many of the log's lines the state has taken up
+        self.taken = taken  # how many of the log's lines are in the state
         self.waiting: List[Unnumbered] = []
         self.busy: Optional[int] = None  # the number of the event being written
         self.closing = False  # close() was called while an event was being written
 
 
 class EventLog:
-    """Events in memory or in a file; ``Session`` says what they are."""
+    """An append-only list of events, in memory or in a file."""
 
     def __init__(
         self,
@@ -90,13 +91,13 @@ class EventLog:
         """Record one chunk, before the consumer sees it.
 
         Raises:
-            LlmError: ``SESSION`` when it is not in the log for sure.
+            LlmError: ``SESSION`` when the chunk may be missing from the log.
         """
         return self._append(encode_chunk(chunk), self._each)
 
     @property
     def events(self) -> Events:
-        """All events, by number: a sequence that reads them where they are kept."""
+        """All events by number; each is read from the log when it is asked for."""
         return Events(self, self._read)
 
     def __len__(self) -> int:
@@ -106,28 +107,28 @@ class EventLog:
         return iter(self.events)
 
     def save_as(self, path: Union[str, os.PathLike[str]]) -> None:
-        """Write the events so far into a new file, which ``Session.open`` continues.
+        """Write the events so far into a new file, which ``Session.open`` can continue.
 
-        This log stays as it is, and goes on being written where it was.
+        This log stays open, and later events are written only to it.
 
         Args:
-            path: the new file, made with mode 0600 and brought to the disk.
+            path: the new file, created with mode 0600 and synced to the disk.
         Raises:
-            LlmError: ``SESSION`` when there is such a file already, when it cannot be
-                written, or when this log is closed or its file was written over.
+            LlmError: ``SESSION`` when the new file exists already or cannot be written, or
+                when this log is closed or its file was overwritten.
         """
         with self._own().lock:
             write_new(os.fsdecode(path), map(self._line, range(len(self))))
             self._lines.saved()
 
     def close(self) -> None:
-        """Give the file and its lock back; closing again does nothing.
+        """Close the file and release its lock; closing again does nothing.
 
         Raises:
-            LlmError: ``SESSION`` when the last lines could not be brought to the disk, and
-                when the file was removed, replaced or changed by somebody else. In the
-                latter case the events can still be read and given to ``save_as``; closing
-                again closes.
+            LlmError: ``SESSION`` when the last lines could not be synced to the disk, or
+                when somebody else removed, replaced or changed the file. In the second case
+                the events can still be read and saved with ``save_as``, and a second
+                ``close`` closes the file.
         """
         own = self._own()
         with own.lock:
@@ -165,7 +166,7 @@ class EventLog:
         data: Mapping[str, Any],
         encode: Callable[[str, Mapping[str, Any]], bytes] = encode_given,
     ) -> int:
-        # What is kept is what reading the line gives: the same as after a restart.
+        # Keep the event as reading its line gives it: the same as after a restart.
         body = encode(kind, data)
         event = lines.parse_body(body)
         sync = self._each or (self._durability == "turn" and kind in _SYNCED)
@@ -176,8 +177,8 @@ class EventLog:
     ) -> int:
         """Write an event and return its number.
 
-        An event that a finaliser records while this thread is writing another one is
-        written directly after that, and its number is what it will be then.
+        A finaliser may record an event while this thread is writing another one. Its event
+        is written directly after that one, and its number is returned already.
         """
         own = self._own()
         self._lines.check_owner()
@@ -238,7 +239,7 @@ class EventLog:
 
     @property
     def _state(self) -> LogState:
-        """All events so far, digested."""
+        """The state after all events so far."""
         own = self._own()
         with own.lock:
             if own.busy is None:
@@ -249,14 +250,14 @@ class EventLog:
         return self._owns.get(os.getpid()) or self._forked()
 
     def _forked(self) -> _Own:
-        """Begin anew in a forked child: a thread that is not here may have held the lock."""
+        """Make a new lock for a forked child: a thread of the parent may have held the old one."""
         last = list(self._owns.values())[-1]
         own = _Own(last.state, last.taken)
         self._take_up(own)
         return self._owns.setdefault(os.getpid(), own)
 
     def _take_up(self, own: _Own) -> None:
-        """Digest anew where an interrupt or a fork came between a line and its digestion."""
+        """Rebuild the state if an interrupt or a fork kept it from the last events."""
         size = len(self)
         if own.taken == size:
             return

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The lines of a session in memory.
 
-In: whole lines. Out: the same lines by number. What ``LogFile`` refuses cannot happen here.
+In: whole lines. Out: the same lines by number. Nothing is refused.
 """
 
 from __future__ import annotations
@@ -10,19 +10,19 @@ from array import array
 
 
 class MemoryLines:
-    """Lines in one growing buffer: about nine bytes more than their text each."""
+    """Lines in one growing buffer; each takes about nine bytes more than its text."""
 
     def __init__(self) -> None:
         self.ends = array("q")  # where each line ends; its length is the number of lines
         self._buffer = bytearray()
 
     def check_owner(self) -> None:
-        """A copy of memory belongs to whoever has it, after a fork too."""
+        """Do nothing: after a fork, parent and child each have their own copy."""
 
     def append(self, line: bytes, sync: bool) -> None:
         """Keep one more line."""
         end = (self.ends[-1] if self.ends else 0) + len(line)
-        self._buffer[end - len(line) :] = line  # what an interrupt left half done is overwritten
+        self._buffer[end - len(line) :] = line  # overwrites what an interrupted append left
         self.ends.append(end)
 
     def line(self, number: int) -> bytes:
@@ -30,7 +30,7 @@ class MemoryLines:
         return bytes(self._buffer[self.ends[number - 1] if number else 0 : self.ends[number]])
 
     def saved(self) -> None:
-        """Nothing changes when the lines are somewhere else too."""
+        """Do nothing: a saved copy changes nothing here."""
 
     def close(self, sync: bool, look: bool = True) -> None:
-        """There is nothing to give back."""
+        """Do nothing: there is no file to close."""

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What was sent and what came back, read out of the log again.
+"""Reads requests and answers back out of the log.
 
-In: the events of a session, and the number of one. Out: the pieces a request
-was made of (``RecordedRequest``), or the chunk stream of an answer. Refused with
-``ValueError``: a number of an event that has no such thing, and an event that is damaged.
+In: the events of a session, and the number of one event. Out: the parts of a request
+(``RecordedRequest``), its body, or the chunk stream of an answer. Refused with
+``ValueError``: an event that has no request or no answer, and a damaged event.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from .records import message_from_record, message_to_record
 _SENT = (
     "role", "content", "name", "extras", "form", "provider", "dialect", "requested_model",
 )
-"""What of a message's record decides how it is sent."""
+"""The keys of a message's record that decide how the message is sent."""
 
 _BEFORE = {"developer_role": True, "tool_names": ""}
-"""What 0.1 sent by, for logs that were written before these options were recorded."""
+"""Options of version 0.1, for logs written before these options were recorded."""
 
 
 @dataclass(frozen=True)
 class RecordedRequest:
-    """The pieces one request was made of; a dialect makes the very body of them again.
+    """The parts of one request, of which a dialect makes the same body again.
 
     Args:
         config: the settings of the call, secrets masked.
-        adapter_defaults: which of them the adapter filled in, as recorded.
+        adapter_defaults: which settings the adapter filled in, as recorded.
         system: the system prompt, or None.
         tools: the tools as dicts, in order.
         messages: the conversation as it was sent, without ``system``.
@@ -53,9 +53,9 @@ class RecordedRequest:
 
 
 def pack_messages(derived: Sequence[Message], messages: Sequence[Message]) -> List[Any]:
-    """Return ``messages`` as what it has of ``derived``, and the rest in full.
+    """Return ``messages`` with slices of ``derived`` in place of the messages in both.
 
-    An item is ``[start, stop]``, a slice of ``derived``, or the record of a message.
+    Each item is ``[start, stop]``, a slice of ``derived``, or the record of a message.
 
     Raises:
         TypeError, ValueError, RecursionError: when JSON cannot carry a message.
@@ -66,7 +66,8 @@ def pack_messages(derived: Sequence[Message], messages: Sequence[Message]) -> Li
     for message in messages:
         key = _key(message)
         run = packed[-1] if packed and isinstance(packed[-1], list) else [0, 0]
-        goes_on = run[1] < len(keys) and keys[run[1]] == key  # a message may come twice
+        # First the message after the run: ``places`` has only the last of equal messages.
+        goes_on = run[1] < len(keys) and keys[run[1]] == key
         place = run[1] if goes_on else places.get(key)
         if place is None:
             packed.append(message_to_record(message))
@@ -94,15 +95,15 @@ def _key(message: Message) -> str:
 
 
 def request_at(events: Sequence[Event], notes: Sequence[int], seq: int) -> RecordedRequest:
-    """Return the request that event ``seq`` is, or belongs to.
+    """Return the request that event ``seq`` records or belongs to.
 
     Args:
         events: all events.
-        notes: numbers of all events that are no chunks, ascending.
+        notes: numbers of all events that are not chunks, ascending.
         seq: number of a ``request/context``, or of any event after it.
     Raises:
-        ValueError: when no request was recorded before ``seq``, or not whole, or when an
-            event before it is lost, which it may have been made of.
+        ValueError: when no whole request was recorded up to ``seq``, or when an event is
+            lost that the request may have been made of.
     """
     header: Optional[Event] = None
     found: Optional[Tuple[Event, Event]] = None
@@ -120,7 +121,7 @@ def request_at(events: Sequence[Event], notes: Sequence[int], seq: int) -> Recor
     if found is None:
         raise ValueError(f"no request is recorded before event {seq}")
     if lost is not None and found[1].seq <= lost.data["until"]:
-        raise ValueError(f"event {lost.seq} is lost, and the request may be made of it")
+        raise ValueError(f"event {lost.seq} is lost, and the request may have used it")
     derived = _history(events, notes, found[1].seq)
     with _reading(f"the request of event {found[1].seq}"):
         return _request(*found, derived)
@@ -172,15 +173,15 @@ def replay(events: Sequence[Event], seq: int) -> Iterator[StreamChunk]:
     """Return the chunk stream of the answer that event ``seq`` holds.
 
     Raises:
-        ValueError: at once, when event ``seq`` is no ``assistant/message`` or does not
-            name its chunks; while iterating, for a chunk that is damaged.
+        ValueError: at once, when event ``seq`` is not an ``assistant/message`` or does not
+            name its chunks; while iterating, for a damaged chunk.
     """
     event = events[seq]
     if event.type != ASSISTANT:
         raise ValueError(f"event {seq} is a {event.type}, not an {ASSISTANT}")
     seqs = event.data.get("source_seqs")
     if not isinstance(seqs, list) or not all(type(number) is int for number in seqs):
-        raise ValueError(f"event {seq} is damaged: source_seqs are the numbers of its chunks")
+        raise ValueError(f"event {seq} is damaged: source_seqs must be numbers of chunks")
     return _chunks(events, seqs)
 
 
@@ -196,7 +197,7 @@ def _chunks(events: Sequence[Event], seqs: List[int]) -> Iterator[StreamChunk]:
 
 @contextmanager
 def _reading(what: str) -> Iterator[None]:
-    """Tell of an event whose line was good JSON and not what its type has."""
+    """Raise ValueError for an event whose line is JSON but whose data does not fit its type."""
     try:
         yield
     except (KeyError, IndexError, TypeError, AttributeError) as exc:

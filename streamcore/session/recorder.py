@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""What one call writes to a session log, and when.
+"""Records one call in a session log.
 
 In: the chunks of a call and of each of its attempts. Out: the same chunks, each written
-before it is passed on. The request is written before its first byte goes out, the message
-with the finish of a good attempt, the turn's end with the last chunk. A failed attempt
-keeps its chunks and gets no message. Refused as ``Session`` refuses: ``SESSION``.
+before it is passed on. The request is written before its first byte goes out. The message
+is written just before the last chunk of a good attempt is passed on, and so is the turn's
+end. A failed attempt keeps its chunks and gets no message. Refused with ``SESSION``: an
+event that the log cannot take.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ from ..values.retry import RetryRecord
 
 CALL_ENDS: Dict[str, str] = {
     **FINISH_KINDS,
-    "closed": "the turn was left before its end: its consumer went away, or raised",
+    "closed": "the consumer left the stream, or raised, before the turn ended",
 }
-"""Why a turn that is one call ended, and what the word means: the kinds of a finish, and
-``closed`` where none came."""
+"""The reasons why a turn of one call ends, with their meanings: the kinds of a finish, and
+``closed`` when there was no finish."""
 
 
 class CallRecorder:
@@ -31,8 +32,8 @@ class CallRecorder:
 
     Args:
         session: the log, a ``Session``.
-        turn: whether the call is a turn of its own. Then the messages that the log does
-            not have yet, and the turn's start and end, are written with it.
+        turn: whether the call is a turn of its own. If so, the recorder also writes the
+            turn's start and end, and the messages that the log does not have yet.
     """
 
     def __init__(self, session: Any, turn: bool = True) -> None:
@@ -72,7 +73,7 @@ class CallRecorder:
                 yield chunk
 
     def retry(self, record: RetryRecord) -> None:
-        """Write that another attempt was decided on."""
+        """Write that another attempt will follow."""
         self._session.retry_scheduled(record)
 
     def _whole_turn(
@@ -99,11 +100,11 @@ class CallRecorder:
         yield chunk
 
     def _left(self, end: Optional[FinishReason]) -> None:
-        """Write the end of a turn that an exception ended; None: its consumer went away."""
+        """Write the end of a turn that an exception ended; None if the consumer left or raised."""
         try:
             if end is None:
                 self._session.turn_end("closed")
             else:
                 self._session.turn_end(end.kind, end.failure)
-        except LlmError:  # SESSION: the exception on its way out is told, whatever the log says
+        except LlmError:  # SESSION: the caller gets the exception that ended the turn instead
             pass

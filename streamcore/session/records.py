@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Messages as the log keeps them: neutral blocks, and nothing lost.
 
-In: a message. Out: a JSON-able dict, and the equal message again, the form its
-content had and the provider it came from included: both decide how it is sent.
-Refused with ``ValueError`` or ``TypeError``: what would make every later
-request of the session fail.
+In: a message, or its record. Out: the record, a dict that JSON can carry, or an equal
+message. The record includes the form of the content and the provider, because both
+decide how the message is sent. Refused with ``ValueError`` or ``TypeError``: a message
+that would make every later request of the session fail.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _STRINGS = ("text", "field", "id", "name", "arguments", "call_id", "url")
 
 
 def message_to_record(message: Message) -> Dict[str, Any]:
-    """Return the message's record, but for its usage, with tool results as they are sent."""
+    """Return the message's record without its usage, with tool results as they are sent."""
     content = tuple(
         replace(block, content=result_content(block.content))
         if isinstance(block, ToolResult) else block
@@ -33,13 +33,13 @@ def message_to_record(message: Message) -> Dict[str, Any]:
 def message_from_record(
     record: Mapping[str, Any], usage: Optional[Mapping[str, Any]] = None
 ) -> Message:
-    """Read what ``message_to_record`` wrote; an assistant's is an ``AssistantMessage``.
+    """Return the message of a record; the role ``assistant`` gives an ``AssistantMessage``.
 
     Args:
         record: the message's record.
         usage: what the answer cost, as ``TokenUsage.to_dict`` wrote it.
     Raises:
-        KeyError, TypeError, ValueError: when it is no such record.
+        KeyError, TypeError, ValueError: when ``record`` is not the record of a message.
     """
     if record["role"] != "assistant":
         return Message.from_record(record)
@@ -47,12 +47,12 @@ def message_from_record(
 
 
 def result_content(content: Any) -> Any:
-    """Return a tool's output as it is sent: mended text, or parts, blocks in them included.
+    """Return a tool's output as it is sent: text, or a list of parts.
 
-    None is no output: ``""``.
+    Lone surrogate halves become U+FFFD. Blocks in a list become parts. None becomes ``""``.
 
     Raises:
-        TypeError: when it is neither text nor a list of parts.
+        TypeError: when the output is neither text nor a list.
     """
     if content is None:
         return ""
@@ -70,25 +70,28 @@ def _part(part: Any) -> Any:
 
 
 def check_said(message: Any) -> None:
-    """Refuse what a user's message, or a system's or developer's, cannot hold.
+    """Refuse a message that cannot be a user's, a system's or a developer's.
 
     Raises:
-        TypeError: when it is no message, or text in it is no string.
-        ValueError: for an answer or a tool's message, a tool call or a tool result in it.
+        TypeError: when it is not a ``Message``, or a text in it is not a string.
+        ValueError: when its role is ``assistant`` or ``tool``, or it has a tool call or a
+            tool result.
     """
     _check_strings(message)
     if message.role in ("assistant", "tool"):
         raise ValueError(f"a {message.role} message is not recorded as what the user said")
     if message.tool_calls or message.tool_results:
-        raise ValueError(f"a {message.role} message has no tool calls; results: tool_result()")
+        raise ValueError(
+            f"a {message.role} message has no tool calls; record results with tool_result()"
+        )
 
 
 def check_answer(message: Any) -> None:
-    """Refuse an answer no provider would take back.
+    """Refuse an answer that no provider would accept in a later request.
 
     Raises:
-        TypeError: when it is no message, or text in it is no string.
-        ValueError: for another role, a tool result in it, a call without id or name,
+        TypeError: when it is not a ``Message``, or a text in it is not a string.
+        ValueError: when it has another role, a tool result, a call without id or name,
             an id that comes twice, or arguments that do not parse.
     """
     _check_strings(message)
@@ -112,14 +115,14 @@ def _check_arguments(call: ToolCall) -> None:
 
 def _check_strings(message: Any) -> None:
     if not isinstance(message, Message):
-        raise TypeError(f"a Message is recorded, not {type(message).__name__}")
+        raise TypeError(f"expected a Message, not {type(message).__name__}")
     for block in message.content:
         for item in fields(block):  # type: ignore[arg-type]
             value = getattr(block, item.name)
             if item.name in _STRINGS and not isinstance(value, str):
-                raise TypeError(f"{item.name} of a {block.type} block is a string")
+                raise TypeError(f"{item.name} of a {block.type} block must be a string")
 
 
 def same_message(one: Message, other: Message) -> bool:
-    """Say whether two messages are the same to a reader of OpenAI-style dicts."""
+    """Return whether two messages have equal OpenAI-style dicts, once surrogates are mended."""
     return bool(mend_surrogates(one.to_dict()) == mend_surrogates(other.to_dict()))

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""What can be saved of a damaged session file.
+"""Saves the whole records of a damaged session file.
 
 In: a file that ``Session.open`` refuses. Out: a new file of all its whole records, each
-with its number, and an account of what was left out. Records are also found inside a
-damaged line: behind a block of NULs, or glued to half of another. Where a record is
-missing, a ``session/lost`` event stands in its place, because records refer to each
-other by number. Refused with ``SESSION``: a file without a whole record, or of another format.
+with its number, and a report of what was left out. Records are also found inside a
+damaged line: after a block of NULs, or joined to half of another record. A
+``session/lost`` event replaces each missing record, because records refer to each other
+by number. Refused with ``SESSION``: a file without a whole record, or of another format.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from .state import FORMAT, check_format, read_note
 
 _BEGIN = re.compile(r'\{"seq":')
 _BOM = b"\xef\xbb\xbf"
-_SHORTEST = 40  # bytes of a record, at the least
-_MISSING = 1000  # records that may be missing without any byte of theirs left
+_SHORTEST = 40  # bytes; no record is shorter
+_MISSING = 1000  # records that may have gone without leaving a byte in the file
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class LeftOut:
     Args:
         line: number of its line, from 1.
         offset: bytes of the file before it.
-        bytes: its length.
+        bytes: its length in bytes.
         reason: why it was left out.
     """
 
@@ -51,9 +51,9 @@ class Salvaged:
 
     Args:
         path: the new file.
-        records: whole records in it.
-        lost: records that are missing before its last one. A ``session/lost`` event stands
-            for each, and a new ``session/start`` for the first of the log.
+        records: how many whole records are in it.
+        lost: how many records are missing before its last one. A ``session/lost`` event
+            replaces each, and a new ``session/start`` replaces the first of the log.
         left_out: the pieces that are not in it, in their order in the damaged file.
     """
 
@@ -95,7 +95,7 @@ def salvage(path: str, to: Optional[str] = None) -> Salvaged:
 
 
 def _search(file: BinaryIO, path: str) -> Tuple[List[_Record], List[LeftOut]]:
-    """Return the whole records of a file, and the pieces of it that are none."""
+    """Return the whole records of a file, and its other pieces."""
     found: List[_Record] = []
     left_out: List[LeftOut] = []
     offset = 0
@@ -118,7 +118,7 @@ def _search(file: BinaryIO, path: str) -> Tuple[List[_Record], List[LeftOut]]:
 
 
 def _pieces(line: bytes, start: int) -> Iterator[Tuple[int, int]]:
-    """Yield where the pieces of a line begin and end: records, and what is between them."""
+    """Yield the begin and end of each piece of a line: records, and the bytes between them."""
     text, end = line.decode("latin-1"), len(line.rstrip(b"\r\n"))  # one character a byte
     for match in _BEGIN.finditer(text, start):
         if match.start() < start:  # inside a record
@@ -136,10 +136,10 @@ def _pieces(line: bytes, start: int) -> Iterator[Tuple[int, int]]:
 
 
 def _ascending(records: Sequence[_Record]) -> List[_Record]:
-    """Return as many records as can stand in one order of rising numbers."""
+    """Return the longest run of records, not always neighbours, with rising numbers."""
     numbers: List[int] = []  # the smallest number that ends a run, by the run's length
-    ends: List[int] = []  # whose it is
-    before: List[int] = []  # of each record, the one before it in its run
+    ends: List[int] = []  # the place of the record with that number
+    before: List[int] = []  # for each record, the place of the one before it in its run, or -1
     for place, record in enumerate(records):
         length = bisect_left(numbers, record.seq)
         before.append(ends[length - 1] if length else -1)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What a session keeps at hand of its log, and how it gets that from a file.
+"""What a session keeps in memory of its log, and how that is loaded from a file.
 
-In: events, as they are recorded or as an opened file holds them. Out: the
-history, the last header, the numbers of all events that are no chunks. Refused
-with ``SESSION``: a file that is no session, or is damaged before its last line.
+In: events, as they are recorded or as an opened file holds them. Out: the history,
+the last header, the numbers of all events that are not chunks. Refused with
+``SESSION``: a file that is not a session, or is damaged before its last line.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from .lines import CHUNK, HEADER, START, TooDeep, parse_line, to_event
 from .storage import LogFile
 
 FORMAT = 1
-"""Written into ``session/start``; a file of another format is not touched."""
+"""Written into ``session/start``; a file of another format is refused and not changed."""
 
 _FIRST_BYTES = b'{"seq":0,"time":'
 
 
 @dataclass(frozen=True)
 class Recovery:
-    """What opening a session had to drop: one unfinished line at the end.
+    """The unfinished last line that opening a session cut off.
 
     Args:
         bytes_dropped: its length, 1 or more.
@@ -38,7 +38,7 @@ class Recovery:
 
 
 class LogState:
-    """The log's events so far, digested.
+    """What a session keeps in memory of its log's events so far.
 
     Args:
         opened: how many events the log had when it was opened; 0 for a new one.
@@ -47,16 +47,16 @@ class LogState:
     def __init__(self, opened: int = 0) -> None:
         self.opened = opened
         self.history = History()
-        self.notes = array("q")  # numbers of the events that are no chunks
+        self.notes = array("q")  # numbers of the events that are not chunks
         self.header: Optional[Event] = None  # the last request/header
 
     @property
     def resumed(self) -> bool:
-        """Whether an older log was opened, and no header written since."""
+        """Whether the log was opened with events in it, and has no header since."""
         return self.opened > 0 and (self.header is None or self.header.seq < self.opened)
 
     def digest(self, event: Event, entry: Optional[Entry]) -> None:
-        """Take the next event that is no chunk, and what it means to the history."""
+        """Add the next event that is not a chunk, and what it adds to the history."""
         self.notes.append(event.seq)
         self.history.push(entry)
         if event.type == HEADER:
@@ -64,20 +64,20 @@ class LogState:
 
 
 def load(file: LogFile, state: LogState) -> Optional[Recovery]:
-    """Take up what an opened file holds, and cut off an unfinished last line.
+    """Read the lines of an opened file into ``state``, and cut off an unfinished last line.
 
     Returns:
-        What was dropped, or None.
+        What was cut off, or None.
     Raises:
-        LlmError: ``SESSION``, and the file is as it was, when it is no session log
-            or is damaged before its last line; naming the line.
+        LlmError: ``SESSION`` when the file is not a session log, or is damaged before
+            its last line. The message names the line, and the file is not changed.
     """
     for line in file.stored():
         try:
             if not line.endswith(b"\n"):
-                raise ValueError("it has no end")
+                raise ValueError("it has no line feed")
             value = parse_line(line)
-        except TooDeep as exc:  # no sign of a torn end: a deep line, or a full stack
+        except TooDeep as exc:  # not an unfinished line: the line is deep, or the stack full
             raise _damaged(file, exc) from None
         except ValueError as exc:
             return _drop(file, line, exc)
@@ -96,11 +96,11 @@ def load(file: LogFile, state: LogState) -> Optional[Recovery]:
 
 
 def read_note(value: Mapping[str, Any]) -> Optional[Tuple[Event, Optional[Entry]]]:
-    """Return the event that ``parse_line`` read, and what it means; None for a chunk.
+    """Return the event ``parse_line`` read, and what it adds to the history; None for a chunk.
 
     Raises:
-        ValueError: when its data is not of the shape its type has, or it is not the start
-            and has the start's number.
+        ValueError: when the data does not fit the type, or when event 0 is not the
+            ``session/start`` or a later event is.
     """
     kind = value["type"]
     if (value["seq"] == 0) != (kind == START):
@@ -126,8 +126,8 @@ def _drop(file: LogFile, line: bytes, why: ValueError) -> Recovery:
     if file.size + len(line) < file.found:
         raise _damaged(file, why) from None
     if not file.ends and not line.startswith(_FIRST_BYTES[: len(line)]):
-        # Somebody's notes, given by mistake: what is no session must not be cut.
-        raise LlmError(f"{file.path} is no session log", "SESSION")
+        # Another kind of file, given by mistake, must not be cut.
+        raise LlmError(f"{file.path} is not a session log", "SESSION")
     file.cut()
     return Recovery(len(line), len(file.ends) + 1)
 
@@ -136,5 +136,5 @@ def _damaged(file: LogFile, why: ValueError) -> LlmError:
     line = len(file.ends) + 1
     return LlmError(
         f"the session {file.path} is damaged in line {line}: {why}; Session.salvage() writes "
-        "what can be read of it to a new file", "SESSION",
+        "its whole records to a new file", "SESSION",
     )

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """The lines of a session in a file that one process owns.
 
-In: whole lines. Out: the same lines by number. A line is in the file wholly or,
-where the system allows, not at all: a write that fails is taken back, and the
-file takes no further one. Refused with ``SESSION``: a process that only inherited the
-handle, a bad disk, a file that was removed, replaced or changed by somebody else.
+In: whole lines. Out: the same lines by number. A failed write is undone where the
+system allows it, so that no half line stays. No write is accepted after it. Refused
+with ``SESSION``: a process that only inherited the handle, a disk that fails, a file
+that somebody else removed, replaced or changed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..values.errors import LlmError
 from .handle import Handle, LastHandle, open_locked, read_at, reason
 
 _READ_BLOCK = 1024 * 1024
-_BOM = b"\xef\xbb\xbf"  # some editors put it before the first line; no line has it
+_BOM = b"\xef\xbb\xbf"  # some editors put it before the first line; it is not part of the line
 
 Write = Callable[[int, bytes], int]
 Sync = Callable[[int], None]
@@ -27,21 +27,21 @@ class LogFile:
     """Lines in a file, which is locked as long as this object is open.
 
     Args:
-        path: the file; made with mode 0600 when it is not there.
+        path: the file; a missing file is created with mode 0600.
         write: writes bytes to a descriptor and returns how many.
-        fsync: brings a descriptor's data to the disk.
+        fsync: syncs a descriptor's data to the disk.
     Raises:
-        LlmError: ``SESSION`` when the file cannot be opened or is written by another.
+        LlmError: ``SESSION`` when the file cannot be opened or another session writes it.
     """
 
     def __init__(self, path: Any, write: Write = os.write, fsync: Sync = os.fsync) -> None:
-        self._handle = Handle(-1, os.getpid())  # first of all, for __del__
+        self._handle = Handle(-1, os.getpid())  # set first, because __del__ reads it
         self.ends = array("q")  # where each line ends; its length is the number of lines
         self.path = os.fsdecode(path)
         self._write, self._fsync = write, fsync
-        self._fault: Optional[str] = None  # why no further write is taken
-        self._writing = False  # still set when an append was interrupted, by Ctrl-C say
-        self._only_here = False  # the path leads elsewhere: these lines end with the handle
+        self._fault: Optional[str] = None  # why no further write is accepted
+        self._writing = False  # still set after an append was interrupted, as by Ctrl-C
+        self._only_here = False  # the file left its path, so closing it would lose its lines
         try:
             self._place = os.path.abspath(self.path)  # the process may change its folder
             self._handle = open_locked(self.path)
@@ -54,7 +54,7 @@ class LogFile:
         except OSError as exc:
             self._handle.give_back()
             raise self._error("cannot be opened", exc) from exc
-        except ValueError as exc:  # a path no system has: a NUL in it, or half a character
+        except ValueError as exc:  # the path has a NUL or a lone surrogate half
             text = f"the session {ascii(self.path)} cannot be opened: {exc}"
             raise LlmError(text, "SESSION") from exc
         except LlmError:
@@ -62,18 +62,18 @@ class LogFile:
             raise
 
     def __del__(self) -> None:
-        # The garbage collector calls the finalisers of a whole cycle in an order of its own.
-        # That of a stream may come after this one, and records the end of its turn. The new
-        # handle is not part of the cycle, and goes when this object is taken apart: after that.
+        # The garbage collector finalises a cycle in any order, so a stream's finaliser may
+        # still record the end of its turn after this one. The new handle is not part of the
+        # cycle. It closes when this object is freed, which is after all finalisers.
         self._handle = LastHandle(self._handle.fd, self._handle.owner)
 
     @property
     def size(self) -> int:
-        """Bytes of the file up to the end of the last line taken."""
+        """Bytes of the file up to the end of the last line kept."""
         return self.ends[-1] if self.ends else self.begin
 
     def stored(self) -> Iterator[bytes]:
-        """Yield the lines the file had when it was opened, an unfinished last one too."""
+        """Yield the lines the file had when it was opened, also an unfinished last line."""
         pieces: List[bytes] = []
         for block in self._blocks():
             first, *others = block.split(b"\n")
@@ -88,11 +88,11 @@ class LogFile:
             yield tail
 
     def keep(self, line: bytes) -> None:
-        """Count a line that is in the file already."""
+        """Count one more line that is in the file already."""
         self.ends.append(self.size + len(line))
 
     def cut(self) -> None:
-        """Drop everything after the lines kept.
+        """Cut off everything after the last line kept.
 
         Raises:
             LlmError: ``SESSION`` when the system refuses.
@@ -104,38 +104,38 @@ class LogFile:
         self._writing = False
 
     def sync_folder(self) -> None:
-        """Bring a new file's name to the disk, where the system has a way to."""
+        """Sync the folder of a new file where the system can, so that its name is on the disk."""
         if not hasattr(os, "O_DIRECTORY"):
             return
         try:
             folder = os.open(os.path.dirname(self._place), os.O_RDONLY | os.O_DIRECTORY)
-        except OSError:  # a folder may be one to write in but not to read
+        except OSError:  # the folder may be writable but not readable
             return
         try:
             self._fsync(folder)
-        except OSError:  # some file systems cannot sync a folder; the file itself still is
+        except OSError:  # some file systems cannot sync a folder; the file itself is synced
             pass
         finally:
             os.close(folder)
 
     def check_owner(self) -> None:
-        """Refuse a handle that came over a fork.
+        """Refuse a handle that was inherited in a fork.
 
         Raises:
             LlmError: ``SESSION`` in any process but the one that opened the file.
         """
         if os.getpid() != self._handle.owner:
             raise LlmError(
-                f"the session {self.path} is written by process {self._handle.owner}, which "
-                "opened it; a forked process needs a session of its own", "SESSION",
+                f"only process {self._handle.owner}, which opened the session {self.path}, may "
+                "write it; a forked process needs its own session", "SESSION",
             )
 
     def append(self, line: bytes, sync: bool) -> None:
-        """Write one whole line; if ``sync``, look that the file is in its place, and sync it.
+        """Write one whole line. ``sync`` checks the file before, and syncs it after.
 
         Raises:
-            LlmError: ``SESSION`` when the line is not in the file for sure; the
-                file is as it was before, if the system allows, and is finished.
+            LlmError: ``SESSION`` when the line may be missing from the file. The file is
+                then cut back if the system allows it, and accepts no further line.
         """
         self._refuse_fault()
         if self._writing:
@@ -147,7 +147,7 @@ class LogFile:
         self._writing = True
         try:
             written = self._write(self._handle.fd, line)
-            while written < len(line):  # a nearly full disk takes a part, then fails
+            while written < len(line):  # a nearly full disk accepts a part, then fails
                 written += self._write(self._handle.fd, line[written:])
             if sync:
                 self._fsync(self._handle.fd)
@@ -168,19 +168,19 @@ class LogFile:
         return b"".join(self._pieces(start, self.ends[number]))
 
     def saved(self) -> None:
-        """Take note that all lines are in another file too."""
+        """Note that all lines are in another file too."""
         self._only_here = False
 
     def close(self, sync: bool, look: bool = True) -> None:
-        """Give the file and its lock back; closing again does nothing.
+        """Close the file and release its lock; closing again does nothing.
 
         Args:
-            sync: whether to bring the last lines to the disk.
-            look: whether to look that the file is in its place.
+            sync: whether to sync the last lines to the disk.
+            look: whether to check that nobody else removed, replaced or changed the file.
         Raises:
-            LlmError: ``SESSION`` when the last lines could not be brought to the disk. The
-                same when the file is no longer in its place and its lines were not saved
-                elsewhere; then it stays open to be read, and closing again closes it.
+            LlmError: ``SESSION`` when the last lines could not be synced to the disk, or
+                when this check fails and the lines were not saved elsewhere. In the second
+                case the file stays open to be read, and a second ``close`` closes it.
         """
         if self._handle.fd < 0:
             return
@@ -206,7 +206,7 @@ class LogFile:
             raise LlmError(f"the session {self.path} {self._fault}", "SESSION")
 
     def _look(self) -> None:
-        """Take no further writes when the file is gone from its path, or is not as it was left."""
+        """Accept no further writes if somebody else removed, replaced or changed the file."""
         gone = self._gone(self.size)
         if gone is not None:
             self._fault = f"{gone}; save_as() writes its events to another file"
@@ -215,7 +215,7 @@ class LogFile:
     def _gone(self, size: int) -> Optional[str]:
         try:
             there = os.stat(self._place)
-        except PermissionError:  # a process that gave up rights goes on with what is open
+        except PermissionError:  # the process gave up rights; the open file still works
             return None
         except OSError as exc:
             return f"is not in its place any more: {reason(exc)}"
@@ -241,7 +241,7 @@ class LogFile:
             yield piece
 
     def _fail(self, exc: OSError) -> NoReturn:
-        self._fault = "takes no further writes: one has failed"
+        self._fault = "accepts no further writes, because one failed"
         try:
             os.ftruncate(self._handle.fd, self.size)
         except OSError:  # the half line stays, and the next opening drops it

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The half of a session that records: one method for each type of event.
+"""The recording methods of a session, one for each type of event.
 
-In: what happens, told by whoever makes it happen, each thing before it takes
-effect. Out: the number of its event, once that is in the log. Refused: ``SESSION`` for
-the file, its lock and its disk; ``INVALID_REQUEST`` for what no request could carry;
-``ValueError`` and ``TypeError`` for misuse.
+In: what happens, before it takes effect. Out: the number of its event, once the event is
+in the log. Refused: ``SESSION`` for the file, its lock and its disk; ``INVALID_REQUEST``
+for a value that no request could carry; ``ValueError`` and ``TypeError`` for misuse.
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ from .records import check_answer, check_said, message_to_record, result_content
 
 
 class WrittenLog(EventLog):
-    """A log that events of a conversation are recorded in.
+    """A log with a method to record each event of a conversation.
 
-    Each method raises ``LlmError`` with ``SESSION`` when its event is not in the log for sure.
+    Each method raises ``LlmError`` with ``SESSION`` when its event may be missing from the log.
     """
 
     def turn_start(self) -> int:
@@ -38,8 +37,8 @@ class WrittenLog(EventLog):
         """Record that a turn ended, and why.
 
         Args:
-            reason: a word. The agent's ``TURN_ENDS`` lists those that are ever recorded
-                from inside the package; it is kept as it is given.
+            reason: a word, recorded as it is given. The package itself records only the
+                words in the agent's ``TURN_ENDS``.
             failure: what went wrong, if anything did.
         """
         told = {} if failure is None else {"failure": failure.to_dict()}
@@ -49,7 +48,8 @@ class WrittenLog(EventLog):
         """Record what the user (or the system, or a developer) said.
 
         Raises:
-            TypeError, ValueError: for an answer, a tool's message, or blocks of theirs.
+            TypeError, ValueError: when the role is ``assistant`` or ``tool``, or the message
+                has a tool call or a tool result.
             LlmError: ``INVALID_REQUEST`` when no request could carry it; ``SESSION``.
         """
         check_said(message)
@@ -62,9 +62,9 @@ class WrittenLog(EventLog):
         system: Optional[str] = None,
         tools: Sequence[Mapping[str, Any]] = (),
     ) -> Optional[int]:
-        """Record what the coming requests share; only when it differs from the last.
+        """Record what the next requests share, if it differs from the last header.
 
-        The event's ``reason`` is ``initial`` for the first of the log, ``resume`` for
+        The event's ``reason`` is ``initial`` for the log's first header, ``resume`` for
         the first since the log was opened again, else ``change``.
 
         Args:
@@ -103,16 +103,17 @@ class WrittenLog(EventLog):
         """Record one request about to go out, after its header.
 
         Args:
-            messages: the conversation as it is sent, without the system prompt; None
-                when it is ``derive_messages()``. Only what differs from that is kept.
-            facts: what else to remember of it, such as the provider, the model and
-                its context window; secrets are masked.
+            messages: the conversation as it is sent, without the system prompt. None
+                stands for ``derive_messages()``. Only messages that differ from the
+                history are recorded in full.
+            facts: what else to record of the request, such as the provider, the model
+                and its context window; secrets are masked.
         Raises:
             LlmError: ``INVALID_REQUEST`` when JSON cannot carry it; ``SESSION``.
         """
         with refusing(lines.CONTEXT):
             known = mask_config(facts or {})
-        with self._own().lock:  # nothing may come between the history and what is said of it
+        with self._own().lock:  # the slices below refer to the history of this moment
             derived = self._state.history.messages()
             packed: List[Any] = [[0, len(derived)]]
             if messages is not None:
@@ -130,12 +131,12 @@ class WrittenLog(EventLog):
 
         Args:
             message: the answer.
-            usage: what it cost; by default what the message itself says.
-            source_seqs: numbers of the chunks it was made of, in order; none for an
+            usage: its token usage; by default that of the message.
+            source_seqs: numbers of the chunks it was made of, in order; empty for an
                 answer that came from elsewhere.
         Raises:
-            TypeError, ValueError: for a message no provider would take back, such as
-                one whose arguments do not parse.
+            TypeError, ValueError: for a message that no provider would accept in a later
+                request, such as one whose tool arguments do not parse.
             LlmError: ``SESSION``.
         """
         check_answer(message)
@@ -150,7 +151,7 @@ class WrittenLog(EventLog):
         return self._record(lines.ASSISTANT, data, lines.encode_received)
 
     def tool_start(self, call: ToolCall) -> int:
-        """Record that a call is about to be run.
+        """Record that a tool call is about to run.
 
         Raises:
             ValueError: when no answer has such a call, or it has its result already.
@@ -172,13 +173,13 @@ class WrittenLog(EventLog):
         """Record the one result of a call.
 
         Args:
-            call_id: the id of a call of the last answer that has one with it.
+            call_id: the id of a call; of several calls with this id, the latest counts.
             content: text, or the provider's list of parts; lone surrogate halves in
                 it become U+FFFD.
-            is_error: whether it tells of a failure.
+            is_error: whether the result reports a failure.
             extras: more fields for the provider.
         Raises:
-            TypeError: when ``content`` is neither.
+            TypeError: when ``content`` is neither text nor a list.
             ValueError: when no answer has such a call, or it has its result already.
             LlmError: ``INVALID_REQUEST`` when JSON cannot carry it; ``SESSION``.
         """
@@ -192,7 +193,7 @@ class WrittenLog(EventLog):
             return self._record(lines.TOOL_RESULT, data)
 
     def retry_scheduled(self, record: RetryRecord) -> int:
-        """Record that another attempt was decided on, and its delay."""
+        """Record that another attempt will follow, and after which delay."""
         return self._record(lines.RETRY_SCHEDULED, record.to_dict(), lines.encode_received)
 
     def retry_started(self, attempt: int) -> int:
@@ -200,17 +201,17 @@ class WrittenLog(EventLog):
         return self._record(lines.RETRY_STARTED, {"attempt": attempt})
 
     def catch_up(self, messages: Sequence[Message]) -> bool:
-        """Record what a caller's own list of messages has beyond this log's.
+        """Record the messages of a caller's own list that this log does not have yet.
 
-        A list that begins with this log's history is recorded from there on. Of any other
-        (trimmed, or another conversation) only what was said after its last answer is,
-        unless the log ends with it already.
+        If the list begins with this log's history, the rest of it is recorded. If not (it
+        was trimmed, or is another conversation), only the messages after its last answer
+        are recorded, unless the log ends with them already.
 
         Args:
             messages: the conversation as the caller has it, without the system prompt.
         Returns:
-            Whether the log now ends with what the list ends with. False, with nothing
-            recorded, when that is an answer of another conversation.
+            Whether the log now ends as the list does. False, with nothing recorded, when
+            the list ends with an answer of another conversation.
         Raises:
             LlmError: ``INVALID_REQUEST``, with nothing recorded, for a message that no
                 request could carry; ``SESSION``.
@@ -228,8 +229,7 @@ class WrittenLog(EventLog):
         elif message.role != "tool":
             self.user_message(message)
         for result in () if message.role != "tool" else message.tool_results:
-            # Not strict: results of calls this log does not know, or knows the result of,
-            # are no news.
+            # Not strict: skip results whose call this log does not have, or has answered.
             if strict or self._state.history.state(result.call_id) in ("open", "started"):
                 self.tool_result(
                     result.call_id, result.content, is_error=result.is_error, extras=result.extras
@@ -237,7 +237,7 @@ class WrittenLog(EventLog):
 
 
 def _is_same(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> bool:
-    # Compared as text: the order of keys is part of the body that is sent.
+    # Compared as text, because the order of keys is part of the body that is sent.
     return all(
         lines.encode_value(ours[name]) == lines.encode_value(theirs[name]) for name in ours
     )

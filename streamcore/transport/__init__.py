@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""The only way to the network: one POST, its answer as byte pieces.
+"""The only way to the network: one POST, and its answer as pieces of bytes.
 
-In: URL, headers, body bytes, limits, a cancel event. Out: an ``Answer`` whose
-``pieces`` come as they arrive. Every wait in it can be stopped and is bounded
-by the clocks of DESIGN.md §7; every failure of the network is an LlmError.
-requests is imported at the first ``open``, not before. Redirects are not
-followed, cookies not kept, ``~/.netrc`` not asked. A request that was written whole is
-sent once.
+In: URL, headers, body bytes, limits, a cancel event. Out: an ``Answer`` that gives the
+pieces as they arrive. Every wait can be stopped and is bounded by the clocks of DESIGN.md
+§7. Every failure of the network is an LlmError. requests is imported at the first ``open``.
+Redirects are not followed, cookies are not kept, ``~/.netrc`` is not read. A request that
+was written whole is never sent again.
 """
 
 from __future__ import annotations
@@ -37,17 +36,16 @@ class Transport:
     """Sends requests; safe to share between threads, usable after a fork.
 
     Args:
-        http_session: the caller's own ``requests.Session``. Its headers, cookies,
-            proxies, verify, cert count; its pools are left alone and it is
-            never closed here. Where its adapter for the URL is not requests'
-            own (a subclass, a mock), the request goes through the session as
-            it is, and cancel and clocks are looked at between pieces only: each of
-            its reads may last as long as the shortest of the first-byte, idle and total
-            clock allows, and a TIMEOUT names that one.
-        proxies, verify, cert: as requests has them; None: the session's.
-        trust_env: whether the environment's proxies and CA bundles count
-            where no session is given.
-        pool_size: idle connections kept per host, 1 or more.
+        http_session: the caller's own ``requests.Session``. Its headers, cookies, auth,
+            proxies, verify and cert are used. Its pools are not used, and it is never
+            closed here. If its adapter for the URL is not requests' own (a subclass, a
+            mock), the session itself sends the request. Cancel and clocks are then checked
+            only between pieces. Each read may last as long as the shortest of the
+            first-byte, idle and total clocks, and a TIMEOUT names that clock.
+        proxies, verify, cert: as requests takes them; None means the session's.
+        trust_env: whether to use the environment's proxies and CA bundles if no session
+            is given.
+        pool_size: how many idle connections to keep per host, 1 or more.
     Raises:
         ValueError: for a pool size below 1.
     Nothing is imported or opened before the first ``open``.
@@ -70,7 +68,7 @@ class Transport:
         self._settings: Dict[str, Any] = {"proxies": copied, "verify": verify, "cert": cert}
         self._trust_env = trust_env
         self._pool_size = pool_size
-        self._made: Dict[str, Any] = {}  # the sender once there is one; see _sender
+        self._made: Dict[str, Any] = {}  # the sender, once it is made; see _ready_sender
         self._closed = False
 
     def open(
@@ -90,45 +88,43 @@ class Transport:
         Args:
             url, headers, body: sent as they are; ``Accept-Encoding: identity`` is added.
             limits: the clocks in seconds and the size limit in bytes.
-            cancel: looked at at least every 0.1 s; once set, the result is ABORTED.
-            budget: the total clock over several attempts; by default one of
-                ``limits.total_timeout`` for this one.
-            secrets: what no message may show.
-            on_resend: called where the request goes out once more: a kept-alive connection
-                had broken before it had taken all of it. A request that was written whole is
-                never sent again.
+            cancel: the event is checked at least every 0.1 s; once set, the call is ABORTED.
+            budget: the total clock, shared by several attempts; by default a new one of
+                ``limits.total_timeout`` seconds.
+            secrets: texts that no message may show.
+            on_resend: called before the request is sent a second time. This happens when a
+                kept-alive connection broke before it had taken the whole request.
         Raises:
-            ModuleNotFoundError: where requests is not installed.
+            ModuleNotFoundError: if requests is not installed.
             LlmError: ``ABORTED``, ``TIMEOUT`` (``clock`` says which), ``TRANSPORT`` (``phase``
                 says where; not retryable after ``close``), ``INVALID_REQUEST`` (a URL, header
                 or certificate file that cannot be used). ``details["request_sent"]`` of a TIMEOUT
-                or TRANSPORT says whether the whole request was written: the provider may then
-                be at work on it. It is absent where the request went through an adapter of
-                the caller's.
+                or TRANSPORT says whether the whole request was written; if so, the provider may
+                be working on it. It is absent if an adapter of the caller's sent the request.
         """
         sender = self._ready_sender()
         if budget is None:
             budget = WaitBudget(limits.total_timeout)
         watch = Watch(_target_of(url), limits, cancel, budget, secrets, on_resend)
-        watch.begin()  # cancelled before the call: no connection is made
+        watch.begin()  # raises if the call is cancelled already: then no connection is made
         answer: Answer = sender.send(url, headers, body, watch)
         return answer
 
     def check(self) -> None:
-        """Refuse to begin what could not be sent; nothing is sent.
+        """Check that a request could be sent; send nothing.
 
         Raises:
-            ModuleNotFoundError: where requests is not installed.
+            ModuleNotFoundError: if requests is not installed.
             LlmError: ``TRANSPORT``, not retryable, after ``close``.
         """
         self._ready_sender()
 
     def _ready_sender(self) -> Any:
-        """Return the one sender of all threads, made at the first call.
+        """Return the sender that all threads share; it is made at the first call.
 
-        There is no lock: a child forked while another thread holds it could never take it.
-        ``dict.setdefault`` is atomic, so of two senders made at once one is kept; the other
-        has opened nothing.
+        There is no lock: if the process forked while another thread held one, the child could
+        never take it. ``dict.setdefault`` is atomic: if two threads make a sender at once, it
+        keeps one of them. The other sender has opened nothing.
         """
         if self._closed:
             raise transport_closed()
@@ -148,10 +144,10 @@ class Transport:
         return sender
 
     def carried(self) -> Tuple[Any, List[str]]:
-        """Return where requests takes credentials from, so that no message shows them.
+        """Return the places where requests finds credentials, so that they can be masked.
 
         Returns:
-            the caller's session, or None; the addresses of all proxies that may be asked.
+            the caller's session, or None; the addresses of all proxies that may be used.
         """
         session, proxies = self._session, [self._settings["proxies"] or {}]
         proxies.append(getattr(session, "proxies", None) or {})
@@ -167,11 +163,11 @@ class Transport:
 
 
 def _target_of(url: str) -> str:
-    """Return host and port for messages; user and password of a URL are not shown."""
+    """Return host and port of a URL for messages, without its user and password."""
     try:
         parts = urlsplit(url)
         port = parts.port or _PORTS.get(parts.scheme)
-    except ValueError as error:  # a port that is no number, a broken IPv6 address
+    except ValueError as error:  # a port that is not a number, a broken IPv6 address
         reason = str(error)
     else:
         host = parts.hostname or "?"

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""One answer on its way: status, headers, and the body's pieces.
+"""One answer as it arrives: status, headers, and the body's pieces.
 
-In: what ``Transport.open`` got. Out: ``pieces`` for a good answer, then
-``finish`` when its end is proven; ``read_error_body`` for a bad one;
-``close`` to stop, from any thread. Whatever way it ends, the connection is
-either given back whole or closed: DESIGN.md §7.
+In: the response that ``Transport.open`` got. Out: ``pieces`` of a good answer, then
+``finish`` when its end is proven; ``read_error_body`` of a failed answer; ``close`` stops
+it, from any thread. In every case the connection is either given back clean or closed
+(DESIGN.md §7).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .watch import Watch
 _ERROR_BODY_BYTES = 64 * 1024
 _ERROR_BODY_SECONDS = 5.0
 _FINISH_SECONDS = 0.05
-_FINISH_BYTES = 1024 * 1024  # of what follows a proven end; more is no keep-alive worth having
+_FINISH_BYTES = 1024 * 1024  # read at most this after a proven end; for more, close instead
 
 
 class Answer:
@@ -31,7 +31,7 @@ class Answer:
 
     ``status`` is the HTTP status, ``headers`` a case-insensitive mapping.
     With a custom adapter or a mocked response there is no socket to watch:
-    cancel and clocks are then looked at between pieces only.
+    cancel and clocks are then checked only between pieces.
     """
 
     def __init__(
@@ -46,20 +46,20 @@ class Answer:
         self._body: Union[SocketBody, PlainBody]
         if isinstance(watch.file, SocketFile):
             self._http, self._file = watch.response, watch.file
-            watch.response = watch.file = None  # else the socket would hold itself alive
+            watch.response = watch.file = None  # else a cycle would keep the socket alive
             self._body = SocketBody(self._http, self._file, watch)
         else:
             self._body = PlainBody(response, watch)
         watch.phase = "body"
-        self._lock = threading.Lock()  # held while the body is read or the connection let go
-        self._error: Optional[LlmError] = None  # why reading failed; raised again
-        self._over = False  # the connection is given back or closed
+        self._lock = threading.Lock()  # held while the body is read or the connection given up
+        self._error: Optional[LlmError] = None  # why reading failed; raised at each later read
+        self._over = False  # the connection was given back or closed
         self._ended = False  # the body's end was reached
         self._keeps = keeps  # whether the pool of this connection is still in use
 
     @property
     def received(self) -> int:
-        """The decoded body bytes handed on so far."""
+        """How many decoded body bytes ``pieces`` has yielded so far."""
         return self._watch.received
 
     @property
@@ -69,15 +69,15 @@ class Answer:
 
     @property
     def first_byte_at(self) -> Optional[float]:
-        """When the first body byte came, by the call's clock; None before."""
+        """When the first body byte came, by the call's clock; None until then."""
         return self._watch.first_byte_at
 
     def pieces(self) -> Iterator[bytes]:
-        """Yield the decoded body as it arrives, in pieces as large as what was there.
+        """Yield the decoded body as it arrives; each piece is whatever the socket had.
 
-        Letting go of the iterator closes the connection: call ``finish`` first
-        where the end is proven. A body without bytes gives no piece; an
-        answer that failed raises its error again. Bytes before a fault come first.
+        Closing or dropping the iterator closes the connection: if the end is proven, call
+        ``finish`` first. An empty body yields no piece. The bytes before a fault are
+        yielded first. An answer that failed raises the same error at each call.
 
         Raises:
             LlmError: ``ABORTED``, ``TIMEOUT``, ``TRANSPORT``, ``STREAM_CLOSED`` (cut short
@@ -111,11 +111,11 @@ class Answer:
                 self._let_go()
             return piece, None
         except LlmError as error:
-            failure = self._ranked(error)
+            failure = self._aborted_first(error)
         except Exception as error:
             failure = faults.translate(error, self._watch)
             if failure is None and self._watch.stopped:
-                failure = faults.aborted(self._watch)  # a close under a reader shows as anything
+                failure = faults.aborted(self._watch)  # a close under a reader raises any class
             failure = failure or faults.unforeseen(error, self._watch)
             if failure is None:
                 self._drop()
@@ -126,7 +126,7 @@ class Answer:
         self._drop()
         return b"", failure
 
-    def _ranked(self, error: LlmError) -> LlmError:
+    def _aborted_first(self, error: LlmError) -> LlmError:
         if self._watch.stopped and error.code != "ABORTED":
             error = faults.aborted(self._watch)
         return error.with_traceback(None)
@@ -134,8 +134,8 @@ class Answer:
     def read_error_body(self) -> bytes:
         """Return the start of a failed answer's body, whatever the network does.
 
-        At most 64 KiB and at most 5 s; what is there counts. The connection
-        is closed.
+        Reads at most 64 KiB and for at most 5 s, and returns what has arrived by then.
+        Closes the connection.
 
         Raises:
             LlmError: ``ABORTED``, and nothing else.
@@ -152,7 +152,7 @@ class Answer:
                     break
                 parts.append(piece)
                 size += len(piece)
-        except LlmError as error:  # cut, slow, too long, not gzip: the status alone decides
+        except LlmError as error:  # cut, slow, too long, not gzip: the status tells enough
             if error.code == "ABORTED":
                 raise
         finally:
@@ -160,10 +160,10 @@ class Answer:
         return b"".join(parts)[:_ERROR_BODY_BYTES]
 
     def finish(self) -> None:
-        """Give the connection back: the answer's end is proven.
+        """Give the connection back, once the answer's end is proven.
 
-        What is left of the body is taken if it is there or comes within
-        50 ms; else the connection is closed. Never raises what the network did.
+        Reads the rest of the body if it arrives within 50 ms; else closes the connection.
+        A failure of the network is not raised.
         """
         if self._lock.acquire(blocking=False):
             try:
@@ -183,7 +183,7 @@ class Answer:
         try:
             while self._watch.received < most and body.read():
                 pass
-        except (LlmError, OSError):  # the rest is late, cut or broken: the message is whole
+        except (LlmError, OSError):  # late, cut or broken: the message is whole all the same
             return
         self._let_go()
 
@@ -200,7 +200,7 @@ class Answer:
                 self._lock.release()
 
     def _let_go(self) -> None:
-        """Give the connection back to its pool where it is clean, else close it."""
+        """Give the connection back to its pool if it is clean, else close it."""
         body = self._body
         if self._over or self._file is None or not isinstance(body, SocketBody):
             return self._drop()
@@ -219,7 +219,7 @@ class Answer:
             self._file.sock.drop()
         try:
             self._response.close()
-        except Exception:  # a mock, or a response half torn down: it is let go of anyway
+        except Exception:  # a mock or a half-closed response may raise; it is given up anyway
             pass
 
     def __del__(self) -> None:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Undoing a Content-Encoding nobody asked for, a bounded piece at a time.
+"""Decompresses a body in bounded pieces, although no compression was asked for.
 
-In: body bytes as they arrive, and a cap on what one call may give. Out: the
-decoded bytes at hand; ``more`` says that there is output left to ask for.
-Refused (``ValueError``): a compression other than gzip and deflate, or two of
-them. What names no compression (``none``, ``utf-8``) changes nothing.
-``zlib.error`` for bytes that are not what they claim. RFC 9110, section 8.4.1.
+In: body bytes as they arrive, and a cap on the output of one call. Out: the bytes that can
+be decoded now; ``more`` says that another call will give more. Refused (``ValueError``): a
+compression other than gzip and deflate, or two of them. A word that names no compression
+(``none``, ``utf-8``) is ignored. Bytes that are not in the named format raise ``zlib.error``.
+RFC 9110, section 8.4.1.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Iterator, List, Optional, Sequence
 
 _GZIP = 16 + zlib.MAX_WBITS
 _RAW = -zlib.MAX_WBITS
-_MOST_EMPTY = 64  # gzip members without a byte in a row; a flood of them would never end
+_MOST_EMPTY = 64  # empty gzip members in a row; a flood of them would never end
 _KNOWN = frozenset(("gzip", "x-gzip", "deflate"))
 _UNKNOWN = frozenset((
     "br", "zstd", "compress", "x-compress", "dcb", "dcz", "exi", "pack200-gzip", "aes128gcm",
@@ -36,7 +36,11 @@ class Inflater:
         self._fault: Optional[zlib.error] = None
 
     def decode(self, data: bytes, limit: int) -> bytes:
-        """Return at most ``limit`` (1 or more) decoded bytes of what came so far."""
+        """Take ``data`` and return at most ``limit`` (1 or more) decoded bytes.
+
+        Raises:
+            zlib.error: for bytes that cannot be decoded; the bytes before them come first.
+        """
         if self._fault is not None:
             raise self._fault
         data = self._input + data if self._input else data
@@ -48,7 +52,7 @@ class Inflater:
             if not self._next_member(data):
                 return b""
         self._begun = self._begun or bool(data)
-        before = self._machine.copy()  # a fault gives no output; what was good in it still counts
+        before = self._machine.copy()  # to decode the good bytes again if these have a fault
         try:
             output: bytes = self._machine.decompress(data, limit)
         except zlib.error as error:
@@ -56,17 +60,17 @@ class Inflater:
         if output:
             self._empty = 0
         self._input = self._machine.unconsumed_tail or self._machine.unused_data
-        # a full piece may leave output inside zlib although all input is taken
+        # zlib may still hold output after a full piece, even if it has taken all input
         self.more = bool(self._input) or len(output) >= limit
         return output
 
     def _up_to_fault(self, machine: Any, data: bytes, error: zlib.error) -> bytes:
-        """Return what ``data`` gives before its fault; the next call raises."""
+        """Return the bytes that ``data`` holds before its fault; the next call raises."""
         parts: List[bytes] = []
         try:
             for at in range(len(data)):
                 parts.append(machine.decompress(data[at:at + 1]))
-        except zlib.error:  # the same one, met at its byte
+        except zlib.error:  # the same error again, now at its own byte
             pass
         self._fault, self.more = error, True
         output = b"".join(parts)
@@ -84,7 +88,7 @@ class Inflater:
         return True
 
     def _next_member(self, data: bytes) -> bool:
-        """Start the gzip member that follows the last one."""
+        """Start the next gzip member; return False if there are no bytes for one."""
         self.more = False
         if not data:
             return False
@@ -98,20 +102,20 @@ class Inflater:
         return True
 
     def finish(self) -> Optional[str]:
-        """Take the end of the body; return what was missing, if anything was."""
+        """Note that the body has ended; return what is missing, or None."""
         if (self._begun or self._input) and not (self._machine and self._machine.eof):
             return "the compressed data is cut"
         return None
 
 
 def decoder_for(content: str, transfer: Sequence[str] = ()) -> Optional[Inflater]:
-    """Return the decoder for a body; None where there is nothing to undo.
+    """Return the decoder for a body; None if it is not compressed.
 
     Args:
-        content: the Content-Encoding header; what names no compression is passed over.
-        transfer: the transfer codings inside of ``chunked``, each a name in lower case.
+        content: the Content-Encoding header; words that name no compression are ignored.
+        transfer: the transfer codings other than ``chunked``, each a name in lower case.
     Raises:
-        ValueError: for what cannot be decoded.
+        ValueError: for an unknown transfer coding, an unknown compression, or two of them.
     """
     for name in transfer:
         if name not in _KNOWN and name != "identity":
@@ -126,7 +130,7 @@ def decoder_for(content: str, transfer: Sequence[str] = ()) -> Optional[Inflater
 
 
 def coding_names(header: str) -> Iterator[str]:
-    """Yield the codings of a header in lower case, without parameters and empty ones."""
+    """Yield the codings of a header in lower case, without parameters; skip empty ones."""
     for part in header.split(","):
         name = part.partition(";")[0].strip().lower()
         if name:

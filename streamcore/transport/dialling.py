@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """From a host name to a connected TCP socket, under one deadline.
 
-In: host, port and the ``Watch`` of the request. Out: a connected socket whose
-time-out is what the connect clock has left, ready for a proxy's CONNECT or a
-TLS handshake. Cancel and clocks are looked at every 0.1 s; the look-up of the
-name is the system's, and nothing here can stop it. Raises LlmError, OSError.
+In: host, port and the ``Watch`` of the request. Out: a connected socket, ready for a
+proxy's CONNECT or a TLS handshake. Its time-out is what the connect clock has left. Cancel
+and clocks are checked every 0.1 s, but the system looks up the name, and nothing here can
+stop that. Raises LlmError, OSError.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ def connect_to(
     """Connect to the first address of ``host`` that answers, all under one deadline.
 
     Args:
-        host, port: where to; the name is looked up by the system, which nothing here can stop.
-        watch: the request; ``check`` is asked every 0.1 s.
+        host, port: where to connect; nothing here can stop the look-up of the name.
+        watch: the request; its ``check`` is called every 0.1 s.
         source: local address to connect from.
         options: ``setsockopt`` arguments.
     Returns:
         A socket whose time-out is what the connect clock has left.
     Raises:
         LlmError: ``ABORTED``, ``TIMEOUT``.
-        OSError: that of the last address.
+        OSError: the one raised for the last address.
     """
     watch.phase = "dns"
     addresses = socket.getaddrinfo(host.strip("[]"), port, 0, socket.SOCK_STREAM)
@@ -53,13 +53,13 @@ def connect_first(
     source: Optional[Tuple[str, int]] = None,
     options: Iterable[Tuple[Any, ...]] = (),
 ) -> socket.socket:
-    """Connect to the first of ``addresses`` (as ``getaddrinfo`` gives them) that answers.
+    """Connect to the first of ``addresses`` (as ``getaddrinfo`` returns them) that answers.
 
-    Returns and raises as ``connect_to``.
+    Returns and raises the same as ``connect_to``.
     """
     failure = OSError(f"no address for {host}")
     for number, (family, kind, protocol, _name, address) in enumerate(addresses):
-        # an address that swallows packets must not eat the time of those after it
+        # an address that never answers must leave time for those after it
         share = watch.check() / (len(addresses) - number)
         try:
             return _connected(socket.socket(family, kind, protocol), address, watch, share,
@@ -95,14 +95,14 @@ def _connect(sock: socket.socket, address: Any, watch: Watch, share: Deadline) -
     try:
         sock.connect(address)
         return
-    except (BlockingIOError, InterruptedError):  # under way; writable means decided
+    except (BlockingIOError, InterruptedError):  # still connecting; it ends when writable
         pass
     selector_class = getattr(selectors, "PollSelector", selectors.SelectSelector)
     with selector_class() as selector:
         selector.register(sock, selectors.EVENT_WRITE)
         while not selector.select(min(SLICE, watch.check(), share.left())):
             if share.passed:
-                watch.check()  # the last address has all that is left: its end is the clock's
+                watch.check()  # the last address has all the time left: its end is a TIMEOUT
                 raise OSError(errno.ETIMEDOUT, os.strerror(errno.ETIMEDOUT))
     code = sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
     if code:

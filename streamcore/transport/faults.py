@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 """What a failure of the network means: one table from exception to code.
 
-In: an exception of requests, urllib3, ssl, socket, http.client or zlib, and
-the ``Scene`` of the call it happened in. Out: the ``LlmError`` to raise, or
-None for what is no failure of a call (it is to be raised unchanged).
-The caller's cancel wins over everything that surfaces beside it.
-Codes: DESIGN.md §6. Names are strings, so that nothing has to be imported.
+In: an exception of requests, urllib3, ssl, socket, http.client or zlib, and the ``Scene``
+of the call. Out: the ``LlmError`` to raise, or None if the exception is not a failure of the
+call; the caller then raises it unchanged. If the call was cancelled, the error is ABORTED,
+whatever the exception. Codes: DESIGN.md §6. The table names the classes as strings, so that
+no library has to be imported.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from ..values.errors import LlmError, aborted_error
 from ..values.limits import ResolvedLimits
 from ..values.redaction import redact
 
-# What can be meant. CLOSED is the peer's silence where more had to come; NO_FAULT
-# is a warning that a filter turned into an exception: not ours to translate.
+# The meanings. CLOSED: the peer ended the body too early. NO_FAULT: a warning that a filter
+# turned into an exception; it is not translated.
 NETWORK, CLOSED, CERTIFICATE, CLOCK, REQUEST, CONTENT, NO_FAULT = (
     "network", "closed", "certificate", "clock", "request", "content", "no-fault",
 )  # fmt: skip
@@ -32,7 +32,7 @@ TABLE: Dict[str, str] = {
     **_under("builtins", NETWORK, "OSError ConnectionError ConnectionResetError"),
     **_under("builtins", NETWORK, "ConnectionRefusedError ConnectionAbortedError BrokenPipeError"),
     **_under("builtins", CLOCK, "TimeoutError"),
-    # certificate and key files that are not there; a header or host name no codec can write
+    # certificate and key files that do not exist; a header or host name that cannot be encoded
     **_under("builtins", REQUEST, "FileNotFoundError NotADirectoryError IsADirectoryError"),
     **_under("builtins", REQUEST, "UnicodeError"),
     **_under("zlib", CONTENT, "error"),
@@ -80,7 +80,7 @@ TABLE: Dict[str, str] = {
     **_under("requests.exceptions", NO_FAULT, "RequestsWarning FileModeWarning"),
     **_under("requests.exceptions", NO_FAULT, "RequestsDependencyWarning"),
 }
-"""Every exception class of the five modules, by its full name, and what it means."""
+"""Every exception class of these modules, by its full name, and its meaning."""
 
 _DOING = {
     "prepare": "preparing the request to",
@@ -91,15 +91,15 @@ _DOING = {
     "headers": "waiting for the headers of",
     "body": "reading the body from",
 }
-_STUMBLES = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-_ENTERED = frozenset(("requests", "urllib3", "http"))
-_BENEATH = _ENTERED | {"ssl", "socket", "email", "encodings", "chardet", "charset_normalizer"}
+_LIBRARY_ERRORS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+_HTTP = frozenset(("requests", "urllib3", "http"))
+_LIBRARIES = _HTTP | {"ssl", "socket", "email", "encodings", "chardet", "charset_normalizer"}
 _OURS = __name__.rpartition(".")[0] + "."
-_DEPTH = 12  # exceptions wrap exceptions; more than this is a cycle
+_DEPTH = 12  # exceptions wrapped in exceptions; more than this is a cycle
 
 
 class Scene(Protocol):
-    """What a message tells of a call; the ``Watch`` is one."""
+    """The facts of a call that a message may show; ``Watch`` has them."""
 
     phase: str
     target: str
@@ -110,16 +110,16 @@ class Scene(Protocol):
 
     @property
     def stopped(self) -> bool:
-        """Whether the caller wants no more of it."""
+        """Whether the call was cancelled or closed."""
         ...
 
     def tightest(self) -> Tuple[str, Optional[float]]:
-        """Name and value of the clock that runs out first."""
+        """Return the name and value of the clock that runs out first."""
         ...
 
 
 class TransportCause(Exception):
-    """Stands in for a cause whose own text or fields could hold a secret."""
+    """Replaces a cause whose own text or fields could hold a secret."""
 
 
 def aborted(watch: Scene) -> LlmError:
@@ -130,25 +130,30 @@ def aborted(watch: Scene) -> LlmError:
 
 
 def transport_closed() -> LlmError:
-    """Return the error of a call that came when its transport was closed, or just before."""
+    """Return the error of a call whose transport is closed."""
     text = "the client is closed: no request was sent"
     return LlmError(text, "TRANSPORT", False, phase="prepare")
 
 
 def timed_out(watch: Scene, clock: str, value: Optional[float]) -> LlmError:
-    """Return the error of the clock (``connect``, ``first-byte``, ``idle``, ``total``)."""
+    """Return the error of a clock that ran out.
+
+    Args:
+        clock: ``connect``, ``first-byte``, ``idle`` or ``total``.
+        value: what the clock was set to, in seconds; None if unknown.
+    """
     setting = clock.replace("-", "_") + "_timeout"
     within = "in time" if value is None else f"within {value:g} s"
     what = {
         "connect": f"no connection to {watch.target}",
         "first-byte": f"no body byte from {watch.target}",
         "idle": f"no byte from {watch.target}",
-        "total": f"no end of the waiting on {watch.target}",
+        "total": f"no complete answer from {watch.target}",
     }[clock]
     if clock == "first-byte" and watch.received:  # a custom adapter has one time-out for all
         what = f"no byte from {watch.target}"
     if clock == "idle" and watch.phase == "send":
-        what = f"no byte of the request taken by {watch.target}"
+        what = f"{watch.target} took no byte of the request"
     text = f"{what} {within}: the {clock} clock ran out; {_arrived(watch)}; raise {setting}"
     return LlmError(text, "TIMEOUT", clock != "total", phase=watch.phase, clock=clock)
 
@@ -172,9 +177,10 @@ def bad_content(watch: Scene, how: str) -> LlmError:
 
 
 def translate(exc: BaseException, watch: Scene) -> Optional[LlmError]:
-    """Return the ``LlmError`` that ``exc`` means in this call, its clean cause chained.
+    """Return the ``LlmError`` for an exception, with a cause that shows no secret.
 
-    Returns None where ``TABLE`` knows neither the exception nor one inside it.
+    Returns None if the exception is not a failure of the call: ``TABLE`` has neither it nor
+    an exception inside it, or says ``NO_FAULT``.
     """
     if isinstance(exc, LlmError):
         return exc
@@ -190,14 +196,14 @@ def translate(exc: BaseException, watch: Scene) -> Optional[LlmError]:
 
 
 def unforeseen(exc: BaseException, watch: Scene) -> Optional[LlmError]:
-    """Return the ``TRANSPORT`` error of an HTTP library that stumbled over what the peer did.
+    """Return the ``TRANSPORT`` error of an HTTP library that failed on what the peer sent.
 
-    They do: a header parameter without a value, a reset at the wrong moment. Only errors of
-    the kinds such a stumble shows as count, only once there is a connection, and only those
-    raised in a library's own code that we called: what our code or a caller's hook, mock or
-    auth raised stays a bug, for the innermost frame is theirs. Returns None for all else.
+    A header parameter without a value, or a reset at the wrong moment, can raise a TypeError
+    or the like in a library. Such an exception counts only if it is of one of these kinds,
+    there is a connection, and a library's own code raised it. An exception raised by our code,
+    or by a caller's hook, mock or auth, is a bug. Returns None for these.
     """
-    if not isinstance(exc, _STUMBLES) or watch.phase == "prepare" or not _is_foreign(exc):
+    if not isinstance(exc, _LIBRARY_ERRORS) or watch.phase == "prepare" or not _from_library(exc):
         return None
     if watch.stopped:
         error = aborted(watch)
@@ -205,30 +211,30 @@ def unforeseen(exc: BaseException, watch: Scene) -> Optional[LlmError]:
         shown = _describe(exc, watch.secrets)
         text = (
             f"{_DOING[watch.phase]} {watch.target} failed ({watch.phase}):"
-            f" the HTTP library broke off with {shown}; {_arrived(watch)}"
+            f" the HTTP library raised {shown}; {_arrived(watch)}"
         )
         error = LlmError(text, "TRANSPORT", phase=watch.phase)
     error.__cause__ = TransportCause(_describe(exc, watch.secrets))
     return error
 
 
-def _is_foreign(exc: BaseException) -> bool:
-    """Say whether the code that raised is a library's, called by way of requests or urllib3."""
+def _from_library(exc: BaseException) -> bool:
+    """Say whether a library raised ``exc``, called through requests, urllib3 or http.client."""
     modules: List[str] = []
     trace = exc.__traceback__
     while trace is not None:
         modules.append(str(trace.tb_frame.f_globals.get("__name__", "")))
         trace = trace.tb_next
     below: List[str] = []
-    for module in modules:  # what was called by our innermost frame
+    for module in modules:  # in the end: the modules called below our innermost frame
         below = [] if module.startswith(_OURS) else [*below, module.partition(".")[0]]
-    return bool(below) and below[-1] in _BENEATH and not _ENTERED.isdisjoint(below)
+    return bool(below) and below[-1] in _LIBRARIES and not _HTTP.isdisjoint(below)
 
 
 def _error_for(meaning: str, root: BaseException, watch: Scene) -> LlmError:
     if isinstance(root, OSError) and meaning == CLOCK and root.errno is not None:
-        meaning = NETWORK  # the system gave up on the peer (ETIMEDOUT): no clock of ours
-    # a plain OSError before any connection is requests missing a certificate file
+        meaning = NETWORK  # the system gave up on the peer (ETIMEDOUT), not one of our clocks
+    # requests raises a plain OSError before any connection if a certificate file is missing
     if meaning == REQUEST or (type(root) is OSError and watch.phase == "prepare"):
         text = f"the request to {watch.target} is refused: {_describe(root, watch.secrets)}"
         return LlmError(text, "INVALID_REQUEST", phase="prepare")
@@ -251,7 +257,7 @@ def _error_for(meaning: str, root: BaseException, watch: Scene) -> LlmError:
 def _phase_of(root: BaseException, watch: Scene) -> str:
     if type(root).__name__ in ("gaierror", "NameResolutionError"):
         return "dns"
-    # http.client's words for a proxy that says no to CONNECT; the handshake had not begun
+    # http.client says this when a proxy refuses CONNECT; the handshake had not begun
     if "Tunnel connection failed" in str(root):
         return "connect"
     refused = type(root).__name__ in ("ConnectionRefusedError", "NewConnectionError")
@@ -265,8 +271,8 @@ def _arrived(watch: Scene) -> str:
 def _innermost_known(exc: BaseException) -> Tuple[BaseException, Optional[str]]:
     """Return the innermost wrapped exception that the table names, and its meaning.
 
-    Only what a library wrapped on purpose is followed; ``__context__`` can lead
-    to whatever the caller was handling when it made the call.
+    Follows only exceptions that a library wrapped on purpose. ``__context__`` may be an
+    exception that the caller was handling when it made the call.
     """
     known: List[Tuple[BaseException, str]] = []
     for link in _links(exc, _DEPTH):
@@ -287,7 +293,7 @@ def _links(exc: BaseException, depth: int) -> Iterator[BaseException]:
 
 
 def meaning_of(kind: type) -> Optional[str]:
-    """Return what the table says of an exception class or its nearest named base."""
+    """Return the table's meaning of a class, or of its nearest base in the table; or None."""
     for base in kind.__mro__:
         meaning = TABLE.get(f"{base.__module__}.{base.__qualname__}")
         if meaning is not None:
@@ -296,20 +302,23 @@ def meaning_of(kind: type) -> Optional[str]:
 
 
 def _is_empty_chunk_size(root: BaseException) -> bool:
-    """Say whether urllib3 met the end of the body where a chunk size had to be."""
+    """Say whether urllib3 found the end of the body in the place of a chunk size."""
     return type(root).__name__ == "InvalidChunkLength" and getattr(root, "length", None) == b""
 
 
 def _describe(root: BaseException, secrets: Sequence[str]) -> str:
     kind = type(root).__name__
     if isinstance(root, UnicodeError):
-        return kind  # its text quotes the header, which is the key as like as not
+        return kind  # its text quotes the header, and that may hold the key
     text = " ".join(redact(str(root), secrets).split())
     return f"{kind}: {text[:300]}" if text else kind
 
 
 def _clean(root: BaseException, secrets: Sequence[str]) -> BaseException:
-    """Return ``root`` without what leads to the request, or a stand-in that has none of it."""
+    """Return ``root`` without its causes and traceback.
+
+    If it could still show the request or a secret, return a ``TransportCause`` instead.
+    """
     shown = f"{root!s} {root.args!r}"
     if (
         isinstance(root, UnicodeError)

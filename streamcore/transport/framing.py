@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Where an HTTP/1 body ends: by chunks, by length, or by the close.
 
-In: the bytes of the socket after the headers, cut anywhere. Out: the body's
-bytes, everything that came at once and nothing held back. ``done`` says the
-end is proven, ``fault`` that the framing broke after what was handed out,
-``rest`` is what follows the end. RFC 9112, sections 6 and 7.
+In: the bytes of the socket after the headers, cut anywhere. Out: the body's bytes, all of
+them at once. ``done`` says that the end is proven. ``fault`` says how the framing is broken;
+the bytes returned before it are good. ``rest`` holds the bytes after the end.
+RFC 9112, sections 6 and 7.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _TRAILERS = re.compile(
 
 
 class Framing(Protocol):
-    """What the three kinds of bodies have in common."""
+    """One of the three ways in which a body can end."""
 
     done: bool
     fault: Optional[str]
@@ -35,15 +35,15 @@ class Framing(Protocol):
         ...
 
     def finish(self) -> Optional[str]:
-        """Take the end of the connection; return what was missing, if anything was."""
+        """Note that the connection has ended; return what is missing, or None."""
         ...
 
 
 class UntilClose:
-    """A body that ends with the connection: its end proves nothing.
+    """A body that ends with the connection; so it may have been cut.
 
     Args:
-        fault: why the head's word on the length cannot be trusted; nothing is read then.
+        fault: why the head's length cannot be trusted; the body is then not read.
     """
 
     def __init__(self, fault: Optional[str] = None) -> None:
@@ -56,7 +56,7 @@ class UntilClose:
         return data
 
     def finish(self) -> Optional[str]:
-        """Return None: nothing says more was to come."""
+        """Return None: nothing was announced, so nothing is missing."""
         return None
 
 
@@ -71,7 +71,7 @@ class Sized:
         self._left = length
 
     def feed(self, data: bytes) -> bytes:
-        """Return what of ``data`` belongs to the body."""
+        """Return the part of ``data`` that belongs to the body."""
         if len(data) > self._left:
             self.rest, data = data[self._left:], data[:self._left]
         self._left -= len(data)
@@ -79,7 +79,7 @@ class Sized:
         return data
 
     def finish(self) -> Optional[str]:
-        """Return what was missing of the announced length."""
+        """Return how much of the announced length is missing."""
         return f"{self._left} of {self._length} bytes announced did not come"
 
 
@@ -95,7 +95,7 @@ class Chunked:
         self.rest = b""
         self._tail = b"\r\n"  # an unfinished size line, with the CRLF before it
         self._left = 0  # bytes of the open chunk still to come
-        self._trailer = False  # the last chunk was seen; lines follow up to a blank one
+        self._trailer = False  # the last chunk was read; trailer lines follow, then a blank one
 
     def feed(self, data: bytes) -> bytes:
         """Return the body bytes of all chunks in ``data``."""
@@ -158,7 +158,7 @@ class Chunked:
         if line[:2] != b"\r\n":
             self.fault = f"a chunk is not followed by CRLF but by {line[:2]!r}"
         elif not 0 < len(digits) <= _MOST_DIGITS:
-            self.fault = f"no chunk size: {line[2:66]!r}"
+            self.fault = f"not a chunk size: {line[2:66]!r}"
         elif len(line) > _LONGEST_LINE:
             self.fault = "a chunk size line of more than 8 KiB"
         else:
@@ -166,7 +166,7 @@ class Chunked:
         return None
 
     def _end(self, data: bytes) -> None:
-        # data begins with the CRLF of the line before; a blank line after it is the end
+        # data begins with the CRLF of the line before; the next blank line ends the body
         blank = _BLANK.search(data, 1)
         if blank is None:
             self._tail = data
@@ -175,10 +175,10 @@ class Chunked:
         elif _TRAILERS.fullmatch(data, 2, max(2, blank.start() + 1)):
             self.done, self.rest, self._tail = True, data[blank.end():], b""
         else:
-            self.fault = f"no trailer: {data[2:66]!r}"
+            self.fault = f"not a trailer: {data[2:66]!r}"
 
     def finish(self) -> Optional[str]:
-        """Return what was missing; trailers may be, the last chunk not."""
+        """Return what is missing of the chunks; missing trailers do not matter."""
         if self._trailer:
             return None
         if self._left:
@@ -190,22 +190,22 @@ def framing_of(status: int, lengths: Sequence[str], codings: Sequence[str]) -> F
     """Return the framing that a head announces. RFC 9112, section 6.3.
 
     Args:
-        status: of the answer.
-        lengths: the values of its Content-Length headers.
-        codings: its transfer codings in lower case, outermost last.
+        status: the HTTP status.
+        lengths: the values of the Content-Length headers.
+        codings: the transfer codings in lower case, outermost last.
     """
     values = {part.strip(" \t") for value in lengths for part in value.split(",")}
     length = values.pop() if values else None
     if values or (length is not None and not _is_length(length)):
-        return UntilClose(f"no Content-Length: {', '.join(lengths)[:60]!r}")
+        return UntilClose(f"not a Content-Length: {', '.join(lengths)[:60]!r}")
     if "chunked" in codings and codings[-1] != "chunked":
-        return UntilClose(f"no Transfer-Encoding: {', '.join(codings)[:60]!r}")
+        return UntilClose(f"not a Transfer-Encoding: {', '.join(codings)[:60]!r}")
     if status in (204, 304):
         return Sized(0)
     if codings[-1:] == ["chunked"]:
         return Chunked()
     if length is None or any(coding != "identity" for coding in codings):
-        return UntilClose()  # any coding wins over a length
+        return UntilClose()  # a coding overrides a length
     return Sized(int(length))
 
 

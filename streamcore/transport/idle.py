@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """The idle connections of a pool, and how long one may be used again.
 
-In: connections whose answer has ended, and the ``Watch`` of the request that asks for one.
-Out: a connection that its server still keeps, as far as can be known, or None for a new one.
-A POST that meets a server which has just left may be lost after it was written, and is then
-not sent again: so a connection is given up before its server gives it up.
+In: connections whose answer has ended, and the ``Watch`` of the request that needs one.
+Out: a connection that its server probably still keeps; or None, and a new one is made.
+If the server has just closed a connection, a POST over it may be lost after it was written,
+and is then not sent again. So a connection is closed here before its server closes it.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from typing import Any, Deque, Optional
 
 from .watch import Watch, current
 
-# Seconds. Middleboxes forget a silent connection after 60 to 350; hosted providers keep theirs
-# for a minute and more. Servers of one's own are shorter: uvicorn and Node close after 5.
+# Seconds. Middleboxes forget a silent connection after 60 to 350. Hosted providers keep one for
+# a minute or more. Local servers keep one for less: uvicorn and Node close it after 5.
 MOST_IDLE = 60.0
 MOST_IDLE_NEARBY = 4.0
-_MARGIN = 1.0  # what a server announces, less the way there and back
+_MARGIN = 1.0  # seconds; taken off the time a server announces, for the way there and back
 
 
 class IdleQueue:
-    """A pool's idle connections, the last one put in first: quiet when full.
+    """A pool's idle connections; the one put in last comes out first.
 
-    A queue.LifoQueue without its lock: nothing ever blocks here, and a lock that Ctrl-C
-    leaves taken would hang every later call of the pool. One operation of a deque is one
-    step for all threads.
+    This is a queue.LifoQueue without its lock. Nothing blocks here, and a lock that Ctrl-C
+    left locked would hang every later call of the pool. The operations of a deque are atomic.
+    When the queue is full, it closes a connection and urllib3 logs no warning.
     """
 
     def __init__(self, maxsize: int = 0) -> None:
@@ -38,17 +38,17 @@ class IdleQueue:
         self._idle: Deque[Any] = collections.deque()
 
     def put(self, item: Any, block: bool = True, timeout: Optional[float] = None) -> None:
-        """Keep a connection; close it where there are enough."""
+        """Keep a connection; close it if the queue is full."""
         if len(self._idle) < self._most:
             self._idle.append(item)
-        elif item is not None:  # more threads than the pool keeps: no use in a warning each time
+        elif item is not None:  # more threads than pool_size: normal, so there is no warning
             item.close()
 
     def get(self, block: bool = True, timeout: Optional[float] = None) -> Any:
-        """Return a connection, or None for a new one; close one that may be stale.
+        """Return a connection, or None for a new one; close a connection that may be stale.
 
-        urllib3 drops what this returns where it is readable: its server has left, or sent
-        what nobody asked for.
+        urllib3 closes the returned connection if it is readable: its server has closed it, or
+        has sent data that nobody asked for.
         """
         try:
             item = self._idle.pop()
@@ -64,7 +64,7 @@ class IdleQueue:
         return item
 
     def qsize(self) -> int:
-        """Return how many there are."""
+        """Return how many idle connections there are."""
         return len(self._idle)
 
 
@@ -76,9 +76,9 @@ def _is_stale(sock: Any, watch: Watch) -> bool:
 
 
 def kept_for(header: str) -> float:
-    """Return the seconds a ``Keep-Alive`` header lets a connection idle, ``inf`` where it is mute.
+    """Return the seconds that a ``Keep-Alive`` header allows; ``inf`` if it names no time.
 
-    One second less than announced: the server counts from when it sent its answer.
+    This is one second less than announced, because the server counts from its own sending.
     """
     for part in header.split(","):
         name, _, value = part.partition("=")
@@ -88,7 +88,7 @@ def kept_for(header: str) -> float:
 
 
 def is_nearby(host: str) -> bool:
-    """Say whether a host is of this machine or its private network, by its name or address."""
+    """Say whether a host is this machine or in a private network, by its name or address."""
     try:
         return ipaddress.ip_address(host).is_private
     except ValueError:  # a name

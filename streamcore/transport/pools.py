@@ -2,11 +2,11 @@
 """urllib3's pools and requests' adapter, with watched sockets in them.
 
 In: a prepared request and the ``Watch`` that is active in this thread.
-Out: a ``requests.Response``; when it came over a socket of ours, the watch
-holds the http.client response and its file, and the body is read from there.
-The hooks are public ones, ``pool_classes_by_scheme``, ``ConnectionCls``, ``QueueCls``,
-``response_class``; two that are not only tighten bounds, which hold without them.
-Importing this module imports requests: do it lazily.
+Out: a ``requests.Response``. If it came over a ``WatchedSocket``, the watch holds the
+http.client response and its file, and the body is read from that file.
+The hooks are urllib3's public ones: ``pool_classes_by_scheme``, ``ConnectionCls``,
+``QueueCls``, ``response_class``. Two private hooks make waits shorter; without them every
+wait is still bounded. Importing this module imports requests: do it lazily.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from .idle import IdleQueue
 from .sockets import NestedSocket, SocketFile, WatchedSocket, probe_when_silent
 from .watch import current
 
-_MOST_INTERIM = 16  # heads before the answer's own
+_MOST_INTERIM = 16  # interim heads (1xx) before the answer's own head
 
-# urllib3 dials within its sending, and passes over these there, for an answer may be waiting:
-# of a connection that was never made it then asks one, without a socket.
-_PASSED_OVER = (errno.ECONNRESET, errno.EPIPE, errno.ESHUTDOWN, errno.EPROTOTYPE)
+# While it sends, urllib3 ignores these errors, because an answer may be waiting. It also connects
+# while it sends: for a connection that failed, it would then read an answer without a socket.
+_IGNORED_BY_URLLIB3 = (errno.ECONNRESET, errno.EPIPE, errno.ESHUTDOWN, errno.EPROTOTYPE)
 
 
 class WatchedResponse(http.client.HTTPResponse):
@@ -54,14 +54,14 @@ class WatchedResponse(http.client.HTTPResponse):
         """Read the head."""
         super().begin()
         if self.msg is not None:
-            # urllib3 logs a head it finds odd as a warning, with the whole URL, its query too.
+            # Else urllib3 logs a warning about an odd head, with the whole URL and its query.
             self.msg.defects = []
             self.msg.set_payload("")
 
     def _read_status(self) -> Any:
-        """Read the status line; interim heads are passed over, as http.client does 100.
+        """Read the status line; skip interim heads, as http.client skips 100.
 
-        It asks this for each status line, that of a proxy's answer to CONNECT included.
+        http.client calls this for each status line, also for a proxy's answer to CONNECT.
         """
         for _ in range(_MOST_INTERIM + 1):
             line = super()._read_status()  # type: ignore[misc]
@@ -75,7 +75,7 @@ class WatchedResponse(http.client.HTTPResponse):
         raise faults.broken_framing(watch, f"more than {_MOST_INTERIM} interim heads")
 
     def close(self) -> None:
-        """Close the file; after a whole answer to CONNECT the handshake follows."""
+        """Close the file. After a whole answer to CONNECT, the phase becomes ``tls``."""
         watch, self._connecting = getattr(self, "_connecting", None), None
         if watch is not None and self.fp is not None and self.fp.blank:
             watch.phase = "tls"
@@ -83,17 +83,17 @@ class WatchedResponse(http.client.HTTPResponse):
 
 
 def _is_ready(sock: Any) -> bool:
-    """Say whether a socket is through with proxy and TLS."""
+    """Say whether the proxy's CONNECT and the TLS handshake are over."""
     return isinstance(sock, WatchedSocket) and sock.owned
 
 
 class _Watching:
-    """Mixed into urllib3's connection classes: every wait asks the watch."""
+    """Mixed into urllib3's connection classes: the watch bounds every wait."""
 
     sock: Any
     timeout: Any
     response_class = WatchedResponse
-    dialled: Any = None  # the TCP socket, until somebody owns it
+    dialled: Any = None  # the TCP socket, until ``connect`` has ended
 
     def connect(self) -> None:
         watch = current()
@@ -101,14 +101,14 @@ class _Watching:
             raise OSError("connecting outside of a request")
         watch.enter("connect")
         watch.reused = False
-        watch.begin()  # the whole of it is one wait: name, addresses, CONNECT, TLS
+        watch.begin()  # one wait for all steps: name, addresses, CONNECT, TLS
         self.timeout = watch.timeout()
         try:
             super().connect()  # type: ignore[misc]
         except BaseException as error:
             if self.dialled is not None:
-                self.dialled.close()  # urllib3 1.26 forgets it when the handshake cannot begin
-            if isinstance(error, OSError) and error.errno in _PASSED_OVER:
+                self.dialled.close()  # urllib3 1.26 leaves it open if the handshake cannot begin
+            if isinstance(error, OSError) and error.errno in _IGNORED_BY_URLLIB3:
                 raise NewConnectionError(self, str(error)) from error  # type: ignore[arg-type]
             raise
         finally:
@@ -142,14 +142,14 @@ class _Watching:
     def _send_on(self, data: Any) -> Any:
         watch = current()
         if watch is not None and watch.reused and self.sock and wait_for_read(self.sock, 0):
-            # The server has left. Told before the last byte is out, the request is safe to repeat.
-            raise ConnectionAbortedError(errno.ECONNABORTED, "the server has left the connection")
+            # The request is not whole on the wire yet, so it can safely be sent again.
+            raise ConnectionAbortedError(errno.ECONNABORTED, "the server closed the connection")
         try:
             return super().send(data)  # type: ignore[misc]
         except OSError as error:
-            # An answer may be there that says why: urllib3 looks for one after a broken pipe,
-            # but older versions of it do not after a reset, and none does so over TLS.
-            if error.errno in _PASSED_OVER or isinstance(error, ssl.SSLEOFError):
+            # The server may have sent an answer that says why. urllib3 reads it after a broken
+            # pipe. Old versions do not read it after a reset, and none reads it over TLS.
+            if error.errno in _IGNORED_BY_URLLIB3 or isinstance(error, ssl.SSLEOFError):
                 raise BrokenPipeError(errno.EPIPE, str(error)) from error
             raise
 
@@ -164,12 +164,12 @@ class _Watching:
         if watch is not None:
             watch.enter("headers")
             if not watch.sent:
-                watch.phase = "send"  # it broke off; what follows is a look for an answer
+                watch.phase = "send"  # sending failed; an early answer may still be there
         return super().getresponse()  # type: ignore[misc]
 
 
 class _Dialling:
-    """Mixed in beside ``_Watching`` where the connection dials TCP itself (not over SOCKS)."""
+    """Mixed in with ``_Watching`` if the connection opens TCP itself (not over SOCKS)."""
 
     host: str
     port: int
@@ -178,8 +178,8 @@ class _Dialling:
     dialled: Any
 
     def _new_conn(self) -> Any:
-        # urllib3's hook for dialling, overridden by its own SOCKS support too; if a
-        # later version stops calling it, the time-out set in connect() still holds
+        # urllib3's hook for opening TCP; its SOCKS support overrides it too. If a later
+        # version stops calling it, the time-out set in connect() still bounds the wait.
         watch = current()
         if watch is None:
             raise OSError("connecting outside of a request")
@@ -191,8 +191,8 @@ class _Dialling:
         return sock
 
     def _connect_tls_proxy(self, *args: Any, **kwargs: Any) -> Any:
-        # urllib3's hook for TLS to a proxy before TLS to the host; should it go, the inner
-        # handshake has the time-out of ``connect`` for each of its reads
+        # urllib3's hook for TLS to a proxy before TLS to the host. Without it, each read of
+        # the inner handshake would have the whole time-out of ``connect``.
         sock = super()._connect_tls_proxy(*args, **kwargs)  # type: ignore[misc]
         self.dialled = sock
         return WatchedSocket(sock, current(), owned=False)
@@ -224,14 +224,14 @@ def _watch_pools(manager: Any) -> None:
 
 
 class WatchedAdapter(requests.adapters.HTTPAdapter):
-    """requests' own adapter over watched pools; urllib3 retries nothing."""
+    """requests' own adapter with watched pools; urllib3 does not retry."""
 
     def __init__(self, pool_size: int) -> None:
-        self._seen: Dict[int, Any] = {}  # proxy managers done, by id
+        self._seen: Dict[int, Any] = {}  # proxy managers that have watched pools, by id
         super().__init__(pool_connections=max(10, pool_size), pool_maxsize=pool_size)
 
     def build_response(self, req: Any, resp: Any) -> Any:
-        """Make the response; requests fails on a charset without a value."""
+        """Make the response, although requests fails on a charset without a value."""
         try:
             return super().build_response(req, resp)
         except AttributeError:
@@ -244,12 +244,12 @@ class WatchedAdapter(requests.adapters.HTTPAdapter):
         return response
 
     def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
-        """Make the pools, watched."""
+        """Make the pool manager, with watched pools."""
         super().init_poolmanager(*args, **kwargs)
         _watch_pools(self.poolmanager)
 
     def proxy_manager_for(self, proxy: Any, **kwargs: Any) -> Any:
-        """Make the pools of a proxy, watched."""
+        """Make the pool manager of a proxy, with watched pools."""
         manager = super().proxy_manager_for(proxy, **kwargs)
         if id(manager) not in self._seen:
             self._seen[id(manager)] = manager
@@ -259,7 +259,7 @@ class WatchedAdapter(requests.adapters.HTTPAdapter):
     def close(self) -> None:
         """Close the idle connections now.
 
-        urllib3 2 does so once a pool is garbage-collected, and an answer somebody keeps holds it.
+        urllib3 2 closes them when a pool is garbage-collected, but a kept answer keeps its pool.
         """
         for manager in (self.poolmanager, *self.proxy_manager.values()):
             for key in list(manager.pools.keys()):

@@ -2,9 +2,9 @@
 """One POST through requests: settings merged, sent over watched pools.
 
 In: URL, headers, body and the ``Watch`` of the call. Out: an ``Answer``.
-The caller's session counts with its headers, cookies, proxies, verify, cert
-and auth; its pools are left alone. A request that a kept-alive connection did not
-take whole goes out once more, on a fresh one; a request that was written whole never does.
+The headers, cookies, proxies, verify, cert and auth of the caller's session are used; its
+pools are not. If a kept-alive connection did not take the whole request, the request is sent
+once more, on a new connection. A request that was written whole is never sent again.
 Importing this module imports requests: do it lazily.
 """
 
@@ -30,20 +30,20 @@ _CA_BUNDLES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 
 
 class _NoAuth(requests.auth.AuthBase):
-    """Leaves the headers as they are; without it requests asks ``~/.netrc``."""
+    """Changes no header; without an auth object, requests would read ``~/.netrc``."""
 
     def __call__(self, request: Any) -> Any:
         return request
 
 
 class Sender:
-    """Sends requests, and keeps the pools they go through.
+    """Sends requests, and holds their connection pools.
 
     Args:
         session: the caller's own, or None.
-        settings: ``proxies``, ``verify``, ``cert``; None where the session's count.
-        trust_env: for a session of ours, whether the environment's proxies and CAs count.
-        pool_size: connections kept per host.
+        settings: ``proxies``, ``verify``, ``cert``; None means the session's value.
+        trust_env: without a session, whether to use the environment's proxies and CAs.
+        pool_size: how many idle connections to keep per host.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Sender:
         self._settings = settings
         self._pool_size = pool_size
         self._closed = False
-        self._adapters: Dict[int, WatchedAdapter] = {}  # by process: sockets survive no fork
+        self._adapters: Dict[int, WatchedAdapter] = {}  # by pid: a fork must not share sockets
 
     def _adapter(self) -> WatchedAdapter:
         pid = os.getpid()
@@ -69,16 +69,16 @@ class Sender:
             adapter = self._adapters.setdefault(pid, WatchedAdapter(self._pool_size))
             for other, old in inherited.items():
                 if self._adapters.pop(other, None) is not None:
-                    old.close()  # this process' copies only: closed, never shut down
+                    old.close()  # closes only this process's copies; the parent's stay usable
         return adapter
 
-    def _keeper(self) -> Callable[[], bool]:
-        """Return what says whether connections opened now may still be given back."""
+    def _may_keep(self) -> Callable[[], bool]:
+        """Return a function: may a connection that is opened now go back to its pool?"""
         pid = os.getpid()
         return lambda: not self._closed and pid == os.getpid()
 
     def close(self) -> None:
-        """Close the pools; connections in use are closed after their answer."""
+        """Close the pools; a connection in use is closed after its answer."""
         self._closed = True
         for adapter in list(self._adapters.values()):
             adapter.close()
@@ -87,7 +87,8 @@ class Sender:
         """Send one POST and return its answer once status and headers are there.
 
         Raises:
-            LlmError: as ``Transport.open``; what is no failure of a call comes out unchanged.
+            LlmError: as ``Transport.open``. An exception that is not a failure of the call is
+                raised unchanged.
         """
         result = self._attempt(url, headers, body, watch)
         if isinstance(result, LlmError) and _may_go_again(result, watch):
@@ -96,12 +97,12 @@ class Sender:
         if isinstance(result, Answer):
             return result
         try:
-            raise self._told(result, watch)
+            raise self._with_request_sent(result, watch)
         finally:
-            result = None  # else error and frame would hold each other, and the request
+            result = None  # else error and frame form a cycle that keeps the request alive
 
-    def _told(self, failure: LlmError, watch: Watch) -> LlmError:
-        """Add what became of the request to the failure of a call without an answer."""
+    def _with_request_sent(self, failure: LlmError, watch: Watch) -> LlmError:
+        """Add ``request_sent`` to the failure of a call that got no answer."""
         if self._closed and watch.phase == "prepare" and failure.code == "TRANSPORT":
             return faults.transport_closed()
         if watch.sent is not None and failure.code in ("TRANSPORT", "TIMEOUT"):
@@ -109,9 +110,9 @@ class Sender:
         return failure
 
     def _attempt(self, url: str, headers: Mapping[str, str], body: bytes, watch: Watch) -> Any:
-        """Return an ``Answer``, or the ``LlmError`` that came of it."""
+        """Send the request once; return the ``Answer``, or the ``LlmError`` of its failure."""
         try:
-            answer = Answer(self._respond(url, headers, body, watch), watch, self._keeper())
+            answer = Answer(self._respond(url, headers, body, watch), watch, self._may_keep())
         except LlmError as error:
             return error.with_traceback(None)
         except Exception as error:
@@ -144,14 +145,14 @@ class Sender:
             auth=_auth(session, url, headers),
         )  # fmt: skip
         request = made.prepare() if session is None else session.prepare_request(made)
-        if "Transfer-Encoding" in request.headers:  # from whomever: a session or an auth too
-            raise _refused("Transfer-Encoding is not the caller's to set")
+        if "Transfer-Encoding" in request.headers:  # a session or an auth may set it too
+            raise _refused("the caller cannot set Transfer-Encoding")
         return request
 
     def _merged(self, url: str, watch: Watch) -> Dict[str, Any]:
-        """Merge what was given, what the session has and the environment, in this order.
+        """Merge the settings: those given, then the session's, then the environment's.
 
-        requests itself lets the environment win over a session's proxies and verify.
+        requests itself prefers the environment to a session's proxies and verify.
         """
         session, settings = self._session, {"stream": True, **self._settings}
         proxies: Dict[str, Any] = dict(settings["proxies"] or {})
@@ -177,11 +178,11 @@ class Sender:
 def _through_session(
     session: requests.Session, request: Any, settings: Dict[str, Any], watch: Watch
 ) -> Any:
-    # no socket of ours: plain time-outs, and a look at the watch before and after
+    # there is no WatchedSocket: use plain time-outs, and check the watch before the wait
     limits = watch.limits
     waits = (limits.first_byte_timeout, limits.idle_timeout, watch.budget.left())
-    watch.foreign = min(wait for wait in waits if wait is not None)
-    settings["timeout"] = (_seconds(limits.connect_timeout), _seconds(watch.foreign))
+    watch.adapter_timeout = min(wait for wait in waits if wait is not None)
+    settings["timeout"] = (_seconds(limits.connect_timeout), _seconds(watch.adapter_timeout))
     watch.enter("headers")
     watch.begin()
     try:
@@ -194,14 +195,14 @@ def _auth(session: Optional[requests.Session], url: str, headers: Mapping[str, s
     if any(name.lower() == "authorization" for name in headers):
         return _NoAuth()
     if session is not None and session.auth:
-        return None  # the session's own is then used
+        return None  # then requests uses the session's own auth
     user, password = get_auth_from_url(url)
     return (user, password) if user or password else _NoAuth()
 
 
 def _environment_proxies(url: str, no_proxy: Optional[str]) -> Dict[str, str]:
-    """Return the system's proxies, none where the address is to be reached without."""
-    found = getproxies()  # each look goes through the whole environment: a second only if needed
+    """Return the system's proxies; none if the address is reached without a proxy."""
+    found = getproxies()  # slow, as is should_bypass_proxies: both read the whole environment
     return {} if not found or should_bypass_proxies(url, no_proxy) else found
 
 
@@ -210,13 +211,13 @@ def _first(value: Any, other: Any) -> Any:
 
 
 def _seconds(wait: Optional[float]) -> Optional[float]:
-    """Return a time-out that a socket takes."""
+    """Return a time-out in seconds that a socket accepts; None means no limit."""
     return None if wait is None or wait == math.inf else min(wait, LONGEST_WAIT)
 
 
 def _check_headers(headers: Mapping[str, str]) -> None:
     for name, value in headers.items():
-        # requests 2.25 lets a line break at the end pass; the key is not quoted
+        # requests 2.25 accepts a line break at the end. The message quotes no key.
         if any(mark in name + value for mark in "\r\n"):
             raise _refused("a header holds a line break")
 
@@ -232,7 +233,7 @@ def _host_port(proxy: str) -> str:
 def _may_go_again(failure: LlmError, watch: Watch) -> bool:
     """Say whether a kept-alive connection failed before it had taken the whole request.
 
-    Whoever got all of a request may be at work on it, and be paid for it.
+    A server that got the whole request may be working on it, and may bill it.
     """
     cut_short = watch.reused and watch.sent is False and not watch.answered
     return failure.code == "TRANSPORT" and cut_short and not watch.stopped

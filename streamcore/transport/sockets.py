@@ -4,10 +4,10 @@
 In: a connected socket, plain or TLS, and the ``Watch`` of the request that
 uses it now. Out: what http.client needs of a socket (``sendall``,
 ``makefile``, ``close``), and ``recv`` for the body. Each wait is cut into
-slices of 0.1 s; a timed-out read or write may be repeated, on TLS too, but
-not on TLS inside TLS: there the slices are the outer socket's own.
-Raises LlmError (ABORTED, TIMEOUT; TRANSPORT for a head that does not end)
-from inside a wait; OSError as sockets do.
+slices of 0.1 s. A read or write that timed out can be repeated, on TLS too. This is not so
+for TLS inside TLS, where the outer socket cuts its own waits.
+Raises LlmError from inside a wait (ABORTED, TIMEOUT; TRANSPORT for a head without an end),
+and OSError as sockets do.
 """
 
 from __future__ import annotations
@@ -24,22 +24,21 @@ from .watch import SHORTEST_WAIT, SLICE, Watch
 A = TypeVar("A")
 T = TypeVar("T")
 
-READ_SIZE = 65536  # bytes asked of the socket at once; what it has comes at once, never later
+READ_SIZE = 65536  # most bytes of one read; a read returns at once what the socket has
 _WRITE_SIZE = 65536
 _PROBE_AFTER = 60  # seconds of silence; middleboxes forget a connection after 60 to 350
-_LONGEST_HEAD = 1024 * 1024  # bytes of a head, the interim ones before it included
-_MOST_LINES = 2000  # of the same; http.client takes 100 for each of at most 17
+_LONGEST_HEAD = 1024 * 1024  # bytes of a head and the interim heads before it
+_MOST_LINES = 2000  # lines of these heads; http.client takes 100 for each of at most 17
 
 
 class WatchedSocket:
-    """Wraps a connected socket; the watch changes with the request that uses it.
+    """Wraps a connected socket; ``watch`` is that of the request which uses it now.
 
     Args:
-        sock: the socket, handshake done.
-        watch: the request under way.
-        owned: False for a look at a socket somebody else is still setting up
-            (proxy CONNECT): it is not closed here, and its time-out is what
-            the connect clock has left after each use.
+        sock: the socket, after its handshake.
+        watch: the running request.
+        owned: False while urllib3 still sets the socket up (proxy CONNECT). It is then not
+            closed here. After each use, its time-out is what the connect clock has left.
     """
 
     def __init__(self, sock: Any, watch: Optional[Watch], owned: bool = True) -> None:
@@ -47,15 +46,15 @@ class WatchedSocket:
         self._sock = sock
         self._receive: Callable[[int], bytes] = sock.recv
         self.owned = owned
-        self._files = 0  # open files made by makefile; the last one out closes
+        self._files = 0  # open files made by makefile; after ``close`` the last one closes it
         self._closing = False
         self._pid = os.getpid()
         self.idle_since = -math.inf  # when the last answer ended, by the clock of its request
         self.kept_for = math.inf  # seconds the server said it keeps the connection then
         if owned:
-            # A pool or a stream nobody closed, left in a reference cycle: the collector calls
-            # this before it finalises anything in the cycle, the socket included, which would
-            # warn. A __del__ here would come too late, after the socket's own.
+            # For a pool or a stream that nobody closed, in a reference cycle. The collector calls
+            # this before it finalises the socket, and that would warn. A __del__ here would come
+            # too late, after the socket's own.
             weakref.finalize(self, sock.close).atexit = False
         sock.settimeout(SLICE)
 
@@ -64,10 +63,10 @@ class WatchedSocket:
         return self._waiting(self._receive, size)
 
     def check_end(self) -> None:
-        """Raise ConnectionResetError where the end just read was a reset.
+        """Raise ConnectionResetError if the end just read was a reset.
 
-        Python's TLS shows both as the end of the data; only a socket that was
-        reset has lost its peer's name.
+        Python's TLS shows a reset as the end of the data. But only a socket that was reset
+        has lost its peer's name.
         """
         if hasattr(self._sock, "unwrap"):
             try:
@@ -79,7 +78,7 @@ class WatchedSocket:
         """Write all of ``data``; each blocked write is one wait."""
         view = memoryview(data).cast("B")
         while view:
-            # a timed-out TLS write must be repeated with the same bytes: the slice stays
+            # a TLS write that timed out must be repeated with the same bytes
             sent = self._waiting(self._sock.send, view[:_WRITE_SIZE])
             view = view[sent:]
 
@@ -87,7 +86,7 @@ class WatchedSocket:
         watch = self.watch
         if watch is None:
             raise OSError("the connection serves no request")
-        if self.owned:  # else connect() counts its whole time as one wait; here is only the look
+        if self.owned:  # else connect() has begun the wait: all of it is one wait
             watch.check(begins=True)
         sliced = False
         try:
@@ -95,7 +94,7 @@ class WatchedSocket:
                 try:
                     return call(argument)
                 except socket.timeout as error:
-                    if error.errno is not None:  # the system's own ETIMEDOUT: the peer is gone
+                    if error.errno is not None:  # ETIMEDOUT from the system: the peer is gone
                         raise
                 sliced = True
                 self._sock.settimeout(max(SHORTEST_WAIT, min(SLICE, watch.check())))
@@ -108,17 +107,20 @@ class WatchedSocket:
                 watch.end()
 
     def rest(self, now: float, kept_for: float) -> None:
-        """Serve no request until the next one; what came last is over since ``now``."""
+        """Forget the request that ended at ``now`` (seconds, by its clock); become idle.
+
+        ``kept_for`` is how many seconds the server said it keeps the connection.
+        """
         self.watch = None
         self.idle_since, self.kept_for = now, kept_for
 
     def makefile(self, *_args: Any, **_kwargs: Any) -> SocketFile:
-        """Return the file http.client reads status line and headers from."""
+        """Return the file from which http.client reads the status line and headers."""
         self._files += 1
         return SocketFile(self)
 
     def file_closed(self) -> None:
-        """Count one file less."""
+        """Count one open file less; close the socket after the last one, if it is due."""
         self._files -= 1
         if self._closing and self._files <= 0:
             self._close_now()
@@ -130,12 +132,12 @@ class WatchedSocket:
             self._close_now()
 
     def drop(self) -> None:
-        """Close at once; the peer sees it even where a forked child holds a copy."""
+        """Close at once; the peer sees it even if a forked child holds a copy."""
         if self.owned and self._pid == os.getpid() and isinstance(self._sock, socket.socket):
             try:
-                # the plain socket's own method: TLS's would wait for the peer's goodbye
+                # the plain socket's method; that of TLS would wait for the peer's close_notify
                 socket.socket.shutdown(self._sock, socket.SHUT_RDWR)
-            except OSError:  # not connected any more: the peer was faster
+            except OSError:  # the peer has closed the connection already
                 pass
         self._close_now()
 
@@ -145,7 +147,7 @@ class WatchedSocket:
             self._sock.close()
 
     def settimeout(self, _value: Optional[float]) -> None:
-        """Do nothing: the slices rule the time-out."""
+        """Do nothing: ``_waiting`` sets the time-out itself."""
 
     def unwatched(self) -> Any:
         """Return the socket inside."""
@@ -156,13 +158,13 @@ class WatchedSocket:
 
 
 def probe_when_silent(sock: Any) -> None:
-    """Let the system ask a silent peer every minute whether it is there, where it can.
+    """Let the system probe a silent peer after a minute, if the system can.
 
-    While a model thinks not a byte goes either way, and a middlebox on the way would forget
-    the connection: the answer would be made, billed and lost.
+    While a model thinks, no byte is sent either way. A middlebox might then forget the
+    connection: the answer would be made and billed, but never arrive.
     """
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    for name in ("TCP_KEEPIDLE", "TCP_KEEPALIVE"):  # the second is macOS's word
+    for name in ("TCP_KEEPIDLE", "TCP_KEEPALIVE"):  # macOS has the second name
         option = getattr(socket, name, None)
         if option is not None:
             sock.setsockopt(socket.IPPROTO_TCP, option, _PROBE_AFTER)
@@ -170,15 +172,15 @@ def probe_when_silent(sock: Any) -> None:
 
 
 class NestedSocket(WatchedSocket):
-    """TLS to the host inside TLS to a proxy; every wait is one of the outer socket.
+    """TLS to the host inside TLS to a proxy; only the outer socket waits.
 
-    urllib3's ``SSLTransport`` takes what it is given before it writes, and loses what its own
-    socket had not taken when that times out: a write must never be repeated. So it is not cut
-    short at all; the watched socket it writes to and reads from is.
+    When the outer socket times out, urllib3's ``SSLTransport`` loses the bytes that this socket
+    had not taken. So a write to the ``SSLTransport`` must never time out or be repeated. The
+    outer socket is a ``WatchedSocket``, and that cuts its own waits into slices.
 
     Args:
-        transport: the SSLTransport, handshake done.
-        watch: the request under way.
+        transport: the SSLTransport, after its handshake.
+        watch: the running request.
     """
 
     def __init__(self, transport: Any, watch: Optional[Watch]) -> None:
@@ -197,8 +199,8 @@ class NestedSocket(WatchedSocket):
         self._outer.watch = watch
 
     def recv(self, size: int) -> bytes:
-        """Return what there is, at most ``size`` bytes; b"" at the end."""
-        return self._receive(size) or b""  # a missing goodbye is shown as 0
+        """Wait for bytes and return what there is, at most ``size``; b"" at the end."""
+        return self._receive(size) or b""  # without a close_notify, SSLTransport returns 0
 
     def sendall(self, data: Any) -> None:
         """Write all of ``data``."""
@@ -207,7 +209,7 @@ class NestedSocket(WatchedSocket):
             self._sock.sendall(view[start:start + _WRITE_SIZE])
 
     def check_end(self) -> None:
-        """Raise ConnectionResetError where the end just read was a reset."""
+        """Raise ConnectionResetError if the end just read was a reset."""
         self._outer.check_end()
 
     def drop(self) -> None:
@@ -216,25 +218,25 @@ class NestedSocket(WatchedSocket):
 
 
 class SocketFile:
-    """A buffer over the socket: lines for the headers, then whatever is left.
+    """A buffer over the socket: it gives lines for the head, then the bytes of the body.
 
-    ``pending`` holds bytes read and not yet used; the body begins with them.
+    ``pending`` holds bytes that were read and not yet used; the body begins with them.
     """
 
     def __init__(self, sock: WatchedSocket) -> None:
         self.sock = sock
         self.pending = b""
         self.closed = False
-        self.blank = False  # the last line was: a head has ended
+        self.blank = False  # the last line was blank: a head has ended
         self._lines = 0
         self._bytes = 0
 
     def readline(self, limit: int = -1) -> bytes:
-        """Return one line of a head with its LF, or ``limit`` bytes; b"" where nothing came.
+        """Return one line of a head with its LF, or ``limit`` bytes; b"" if nothing came.
 
         Raises:
-            LlmError: ``TRANSPORT`` where the connection ends within a head, or the head does
-                not end.
+            LlmError: ``TRANSPORT`` if the connection ends within a head, or the head is too
+                long.
         """
         seen = 0
         while True:
@@ -261,7 +263,7 @@ class SocketFile:
         return line
 
     def _check_whole(self) -> None:
-        """Take the end of the connection: http.client would take it for a blank line."""
+        """Raise if the connection ended within a head; http.client would read a blank line."""
         if self._lines or self.pending:
             self.sock.check_end()
             raise self._broken("the connection was closed within the head")
@@ -271,12 +273,12 @@ class SocketFile:
         return OSError(how) if watch is None else faults.broken_framing(watch, how)
 
     def take(self) -> bytes:
-        """Return the bytes at hand, or wait for some; b"" at the end."""
+        """Return the bytes already read, or wait for some; b"" at the end."""
         data, self.pending = self.pending, b""
         return data or self.sock.recv(READ_SIZE)
 
     def flush(self) -> None:
-        """Do nothing; files have it."""
+        """Do nothing; http.client expects a file to have this method."""
 
     def close(self) -> None:
         """Let go of the socket."""

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """What may end a wait: the caller's cancel, a close, and the clocks of one call.
 
-In: the limits of a call, its cancel event and its budget of waiting; then,
-from the connection, where the call is (``enter``) and what arrived.
-Out: ``check`` gives how long the wait under way may still last, or raises
-ABORTED or TIMEOUT. No sockets here: who waits asks in slices (DESIGN.md §7).
+In: the limits of a call, its cancel event and its budget of waiting; then, from the
+connection, the phase of the call (``enter``) and the bytes that arrived. Out: ``check``
+returns how long the current wait may still last, or raises ABORTED or TIMEOUT. There are no
+sockets here: the code that waits calls ``check`` after each slice (DESIGN.md §7).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..values.clock import Deadline, WaitBudget
 from ..values.limits import ResolvedLimits
 from . import faults
 
-SLICE = 0.1  # seconds; the longest a wait goes without a look at cancel and clocks
+SLICE = 0.1  # seconds; the longest time for which a wait does not check cancel and clocks
 SHORTEST_WAIT = 0.001  # seconds; a socket time-out of 0 would mean non-blocking
 LONGEST_WAIT = 1e6  # seconds, 11 days; sockets refuse time-outs of a few hundred years
 
@@ -26,14 +26,14 @@ _active = threading.local()
 
 
 class Watch:
-    """The life of one request, seen from whoever waits in it.
+    """The state of one request that its waits need: phase, clocks, cancel, counts.
 
     Args:
         target: host and port, for messages.
         limits: the clocks, in seconds.
-        cancel: the caller's event; None where nothing can be cancelled.
-        budget: the waiting counted by the total clock; its clock is used throughout.
-        secrets: what no message may show.
+        cancel: the caller's event; None if the call has no such event.
+        budget: the waiting that the total clock counts; its ``clock`` is used for all times.
+        secrets: texts that no message may show.
         on_resend: called before the request is sent once more.
     """
 
@@ -41,7 +41,7 @@ class Watch:
         "origin", "target", "limits", "cancel", "budget", "secrets", "clock",
         "phase", "closed", "received", "grace", "fresh", "reused", "sent", "answered",
         "request_sent_at", "first_byte_at",
-        "response", "file", "foreign", "_name", "_allowed", "_left", "_rearms", "_began",
+        "response", "file", "adapter_timeout", "_name", "_allowed", "_left", "_restarts", "_began",
         "_on_resend",
     )  # fmt: skip
 
@@ -55,61 +55,61 @@ class Watch:
         on_resend: Optional[Callable[[], None]] = None,
     ) -> None:
         self.origin = target
-        self.target = target  # the same, with the proxy on the way once it is known
+        self.target = target  # the same, and the proxy once it is known
         self.limits = limits
         self.cancel = cancel
         self.budget = budget
         self.secrets = secrets
         self.clock = budget.clock
         self.phase = "prepare"
-        self.closed = False  # close() was called, from whatever thread
-        self.received = 0  # body bytes handed on
-        self.grace: Optional[Deadline] = None  # an end of the last reads, beside the clocks
-        self.fresh = False  # no pooled connection will do: one has just failed
-        self.reused = False  # this try got a connection that served another request before
-        self.sent: Optional[bool] = None  # the request is written whole; None where unknown
+        self.closed = False  # close() was called, by any thread
+        self.received = 0  # decoded body bytes handed on
+        self.grace: Optional[Deadline] = None  # one more deadline, for the last reads
+        self.fresh = False  # use no pooled connection, because one has just failed
+        self.reused = False  # the connection has served another request before
+        self.sent: Optional[bool] = None  # the request was written whole; None if unknown
         self.answered = False  # a byte of a response was seen
         self.request_sent_at: Optional[float] = None
         self.first_byte_at: Optional[float] = None
         self.response: Optional[object] = None  # the http.client response, once begun
-        self.file: Optional[object] = None  # what it reads its headers from
-        self.foreign: Optional[float] = None  # seconds a custom adapter was told to wait
+        self.file: Optional[object] = None  # the file from which it reads its headers
+        self.adapter_timeout: Optional[float] = None  # seconds a custom adapter was told to wait
         self._name = "connect"
         self._allowed: Optional[float] = None  # seconds the phase's clock was set to
-        self._left = math.inf  # seconds it has left when the next wait begins
-        self._rearms = False  # whether each wait has it anew
+        self._left = math.inf  # seconds the phase's clock has left when the next wait begins
+        self._restarts = False  # whether the phase's clock starts anew with each wait
         self._began = self.clock()
         self._on_resend = on_resend
 
     @property
     def stopped(self) -> bool:
-        """Whether the caller wants no more of this call."""
+        """Whether the call was cancelled or closed."""
         return self.closed or (self.cancel is not None and self.cancel.is_set())
 
     def enter(self, phase: str) -> None:
-        """Say where the call is, and start the clock that belongs there."""
+        """Set the phase of the call, and start the clock of that phase."""
         self.phase = phase
         if phase == "connect":
-            self._wind("connect", self.limits.connect_timeout, False)
+            self._start_clock("connect", self.limits.connect_timeout, False)
         elif phase == "send":
-            self._wind("idle", self.limits.idle_timeout, True)
+            self._start_clock("idle", self.limits.idle_timeout, True)
         elif phase == "headers":
             self.request_sent_at = self.clock()
-            self._wind("first-byte", self.limits.first_byte_timeout, False)
+            self._start_clock("first-byte", self.limits.first_byte_timeout, False)
 
     def arrived(self, count: int) -> None:
         """Count ``count`` (1 or more) body bytes; the first one ends the first-byte clock."""
         if not self.received:
             self.first_byte_at = self.clock()
-            self._wind("idle", self.limits.idle_timeout, True)
+            self._start_clock("idle", self.limits.idle_timeout, True)
         self.received += count
 
-    def _wind(self, name: str, allowed: Optional[float], rearms: bool) -> None:
-        self._name, self._allowed, self._rearms = name, allowed, rearms
+    def _start_clock(self, name: str, allowed: Optional[float], restarts: bool) -> None:
+        self._name, self._allowed, self._restarts = name, allowed, restarts
         self._left = math.inf if allowed is None else allowed
 
     def begin_again(self) -> None:
-        """Say that the request goes out once more, on a connection of its own."""
+        """Prepare to send the request once more, on a new connection."""
         self.fresh, self.reused, self.sent = True, False, False
         if self._on_resend is not None:
             self._on_resend()
@@ -123,7 +123,7 @@ class Watch:
         self.check(begins=True)
 
     def check(self, begins: bool = False) -> float:
-        """Return the seconds the wait under way may still last, ``inf`` without a clock.
+        """Return the seconds that the current wait may still last, ``inf`` without a clock.
 
         Args:
             begins: whether the wait begins now.
@@ -146,9 +146,9 @@ class Watch:
         return left
 
     def timeout(self) -> Optional[float]:
-        """Return what the wait under way may still last as a socket time-out, above 0.
+        """Return a socket time-out in seconds, above 0, for the rest of the current wait.
 
-        None where no clock is on.
+        None if no clock is set.
 
         Raises:
             LlmError: as ``check``.
@@ -157,23 +157,23 @@ class Watch:
         return None if left == math.inf else min(LONGEST_WAIT, max(SHORTEST_WAIT, left))
 
     def end(self) -> None:
-        """End the wait: count it against the clocks that add up."""
+        """End the wait: count it against the total clock, and the phase's if that adds up."""
         spent = self.clock() - self._began
         self.budget.spent += spent
-        if not self._rearms:
+        if not self._restarts:
             self._left -= spent
 
     def tightest(self) -> Tuple[str, Optional[float]]:
-        """Return the name and value of the clock that runs out first.
+        """Return the name of the clock that runs out first, and the seconds it was set to.
 
-        A custom adapter knows one time-out for all its reads: then the clock it came from.
+        A custom adapter has one time-out for all its reads: this names the clock it came from.
         """
-        if self.foreign is None:
+        if self.adapter_timeout is None:
             return self._tightest()
         limits = self.limits
         clocks = [("first-byte", limits.first_byte_timeout), ("idle", limits.idle_timeout)]
         for name, allowed in reversed(clocks) if self.received else clocks:
-            if allowed == self.foreign:
+            if allowed == self.adapter_timeout:
                 return name, allowed
         return "total", self.budget.total
 
@@ -185,8 +185,8 @@ class Watch:
 
 @contextmanager
 def active(watch: Watch) -> Iterator[None]:
-    """Make ``watch`` the one that connections used by this thread obey."""
-    before = current()  # a signal handler may call in the middle of a call
+    """Make ``watch`` the watch of all connections that this thread uses meanwhile."""
+    before = current()  # not None if a signal handler calls in the middle of a call
     _active.watch = watch
     try:
         yield
@@ -195,6 +195,6 @@ def active(watch: Watch) -> Iterator[None]:
 
 
 def current() -> Optional[Watch]:
-    """Return the watch of the request that this thread is sending."""
+    """Return the watch of the request that this thread is sending, or None."""
     watch: Optional[Watch] = getattr(_active, "watch", None)
     return watch

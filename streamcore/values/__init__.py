@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Values: what the other rooms speak in. Nothing here does I/O.
+"""Values: the plain data types that all other rooms use. Nothing here does I/O.
 
-Errors, limits, messages, chunks, calls, usage; strict JSON, frozen containers, masking of
-secrets; the chunk grammar, the retry policy, and JSON schemas made from functions. Clock,
-sleep and random come in as arguments with real defaults.
+Errors, limits, messages, chunks, calls and usage; strict JSON, frozen containers and masking
+of secrets; the chunk grammar, the retry policy, and JSON schemas made from functions. Clock,
+sleep and random are arguments with real defaults.
 """

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The caps of an agent's run, as a frozen value that is checked when made.
 
-It stands among the values because a configuration reads it where there is no agent.
+It lies in ``values`` because a configuration reads it even in a copy without the agent room.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from .errors import Failure
 from .numbers import check_whole
 
 MIN_OUTPUT_BYTES = 256
-"""The smallest cap of a tool result: below it the mark of a cut alone would not fit."""
+"""The smallest cap of a tool result. The mark of a cut would not fit a smaller cap."""
 
 MAX_PAUSES = 6
-"""How many paused answers in a row are sent back, so that the provider goes on."""
+"""How many paused answers in a row are sent back so that the provider continues."""
 
 PAUSED_TOO_OFTEN = Failure(
     "AGENT_LIMIT", f"the provider paused more than {MAX_PAUSES} answers in a row"
 )
-"""What ends a turn at one more."""
+"""The failure that ends a turn when one more answer pauses."""
 
 _LEAST = {"max_output_bytes": MIN_OUTPUT_BYTES, "max_repeats": 2}
 
@@ -32,17 +32,17 @@ class AgentLimits:
     Args:
         max_calls_per_step: tool calls in one answer.
         max_calls: tool calls in one run.
-        max_steps: answers in one run; the last one's tool calls are not run, since
+        max_steps: answers in one run. The tool calls of the last answer are not run, because
             nobody would read their results.
         max_output_bytes: UTF-8 bytes of one tool result; 256 or more. A note about a
-            repeated call, of less than 150 bytes, comes on top.
-        max_context_bytes: UTF-8 bytes of the JSON of messages and tools in one request,
-            measured in the same form whichever provider gets it.
-        max_repeats: how often the same call may come to the same result, with nothing new
-            in between, before the run ends; 2 or more. The model is told at half of it. Tools
-            made with ``polling`` are not counted.
+            repeated call comes on top; it has less than 150 bytes.
+        max_context_bytes: UTF-8 bytes of the JSON of messages and tools in one request.
+            They are measured in the same form for every provider.
+        max_repeats: how often the same call may give the same result, with nothing new
+            in between, before the run ends; 2 or more. The model is told at half of this
+            number. Calls of tools made with ``polling`` are not counted.
     Raises:
-        TypeError, ValueError: for what is no such number.
+        TypeError, ValueError: for a value that is not such a number.
     """
 
     max_calls_per_step: int = 8

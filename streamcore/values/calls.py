@@ -3,9 +3,9 @@
 
 ``CallConfig`` says which model and how; ``LlmRequest`` adds what is said: messages,
 system, tools. Both are frozen all the way down when made, so what is recorded is
-what is sent. ``CallContext`` travels beside them and is never recorded: cancel,
-limits, headers; and back come the facts of the answer. Refused when made: what
-has no readable shape, or cannot be frozen.
+what is sent. ``CallContext`` goes with them and is never recorded. It carries
+cancel, limits and headers, and takes back the facts of the answer. Refused when
+made: a value that has no readable shape, or cannot be frozen.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Seque
 
 from .clock import Clock, WaitBudget
 from .frozen import FrozenDict, thaw
-from .given import freeze_given, read_messages, read_tools
+from .given import freeze_given, invalid, read_messages, read_tools
 from .limits import Limits
 from .messages import Message
 
@@ -44,9 +44,11 @@ class CallConfig:
         extra_body: more fields of the body, merged last at its top level.
         session_id, user_id: opaque to us; sent as the headers the profile names. If the
             profile names no header, the id is not sent.
+        cache: ``auto`` marks what the next request will repeat, where the dialect has such
+            marks; other dialects have nothing to mark. None marks nothing.
     Raises:
-        LlmError: ``INVALID_REQUEST`` for what is nested too deeply to be frozen.
-            Ranges are checked when the body is built, still before any I/O.
+        LlmError: ``INVALID_REQUEST`` for a value that is nested too deeply to be frozen, and for
+            an unknown ``cache``. Ranges are checked when the body is built, still before any I/O.
     """
 
     model: str
@@ -63,8 +65,11 @@ class CallConfig:
     extra_body: Optional[Mapping[str, Any]] = None
     session_id: Optional[str] = None
     user_id: Optional[str] = None
+    cache: Optional[str] = None
 
     def __post_init__(self) -> None:
+        if self.cache not in (None, "auto"):
+            raise invalid("cache is 'auto' or None")
         for name in ("tool_choice", "response_format", "stop", "extra_body"):
             object.__setattr__(self, name, freeze_given(getattr(self, name), name))
 
@@ -75,15 +80,15 @@ class CallConfig:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> CallConfig:
-        """Read what ``to_dict`` wrote; unknown names are passed over."""
+        """Read what ``to_dict`` wrote; unknown names are ignored."""
         return cls(**{item.name: data[item.name] for item in fields(cls) if item.name in data})
 
 
 class StopEvent(threading.Event):
-    """Set once the caller's own event is, or once the stream was closed.
+    """An event that is set once the caller's own event is set or the stream is closed.
 
-    The transport watches it, so that ``close()`` ends its waits as cancel does, also before
-    there is an answer to close. Only ``is_set`` may be used.
+    The transport watches it, so ``close()`` ends the transport's waits as cancel does, even
+    before there is an answer. Only ``is_set`` may be used.
     """
 
     def __init__(self, cancel: Optional[threading.Event]) -> None:
@@ -98,21 +103,21 @@ class StopEvent(threading.Event):
 
 
 class CallContext:
-    """What goes with one call and is never recorded; and what came back with the answer.
+    """What goes with one call but is never recorded, and the facts of its answer.
 
     Args:
-        cancel: set by the caller to stop the call, in whatever phase it is.
-        limits: this call's own; fields not given fall through.
-        headers: this call's own, over all others.
+        cancel: set by the caller to stop the call, in any phase.
+        limits: this call's own; other fields come from the client, the profile or the defaults.
+        headers: this call's own; they win over all others.
         raw_events: a list that every event of the answer is appended to.
-        clock: gives seconds, monotonic.
+        clock: returns seconds, monotonic.
         sleep: waits for seconds; called with at most 0.05.
-    Comes back: ``request_id`` and ``status`` of the answer, ``diagnostics`` (counters
-    by name of what was skipped, repaired or dropped); of the last attempt only. ``secrets``:
-    what the request holds that no text may show, longest first.
+    Facts of the last attempt only: ``request_id`` and ``status`` of the answer, and
+    ``diagnostics`` (counters by name of what was skipped, repaired or dropped). ``secrets``
+    are the texts of the request that nothing may show, longest first.
     Raises:
-        TypeError: for a cancel that is no event, limits that are no ``Limits``, or headers
-            that are no mapping.
+        TypeError: for a cancel that is not an event, limits that are not ``Limits``, or
+            headers that are not a mapping.
     """
 
     def __init__(
@@ -158,21 +163,21 @@ class CallContext:
         return self.stop.closed
 
     def begin_again(self) -> None:
-        """Forget what came back with a failed attempt; another one follows."""
+        """Forget the facts of a failed attempt; another attempt follows."""
         self.request_id = self.status = None
         self.diagnostics.clear()
         if self.raw_events is not None:
             self.raw_events.clear()
 
     def count_resend(self) -> None:
-        """Count a request that a connection did not take whole, and that goes out once more."""
+        """Count a request that is sent again because a connection did not take all of it."""
         self.resent += 1
 
     def pause(self, seconds: float) -> float:
         """Wait between two attempts, on the total clock; cancel or close ends it early.
 
-        Never with ``Event.wait``: a signal handler that sets the event while this very thread
-        is in there would wait for it for ever.
+        It does not use ``Event.wait``: a signal handler that sets the event while this thread
+        waits in that method would wait for ever.
 
         Returns the seconds waited.
         """
@@ -189,7 +194,7 @@ class CallContext:
         return waited
 
     def connected(self, drop: Optional[Callable[[], None]]) -> None:
-        """Say how to drop the connection under way; None when there is none any more."""
+        """Say how to drop the connection under way; None when it is gone."""
         self._drop = drop
         if self.closed and drop is not None:
             drop()
@@ -213,7 +218,7 @@ class LlmRequest:
         system: becomes the first message; None or "" sends none.
         tools: OpenAI-style tool dicts, bare function dicts, or objects with
             ``name``, ``description`` and ``parameters``; kept as OpenAI-style dicts.
-        context: what goes with the call; no part of its value.
+        context: what goes with the call; it does not affect equality.
     Raises:
         LlmError: ``INVALID_REQUEST`` for messages or tools of no readable shape.
     """
@@ -232,11 +237,11 @@ class LlmRequest:
         return type(self), (self.config, self.messages, self.system, self.tools)
 
     def with_config(self, config: CallConfig) -> LlmRequest:
-        """Return the request under another config; what is said is read already."""
+        """Return the request with another config; messages and tools are not read again."""
         return self._with("config", config)
 
     def with_context(self, context: CallContext) -> LlmRequest:
-        """Return the request with another context; what is said is read already."""
+        """Return the request with another context; messages and tools are not read again."""
         return self._with("context", context)
 
     def _with(self, name: str, value: Any) -> LlmRequest:

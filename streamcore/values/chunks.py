@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""The chunk stream: what a dialect gives and everybody else takes.
+"""The chunk stream, which a dialect yields and all other code reads.
 
     block-start(i) → deltas(i)* → block-end(i, block)      deltas of blocks interleave
     all block-ends in opening order → usage? → finish → nothing
 
-Blocks count from 0 in the order of opening, and any number of each type may come. An
-``opaque`` block has no deltas. Blocks stay open only under ``error`` and ``aborted``,
-and for calls dropped under ``max-tokens``. Chunks are plain slots objects, made by the
-ten thousand: treat them as values. ``to_dict`` is for logs, ``chunk_from_dict`` reads it.
+Blocks are numbered from 0 in the order of opening. Any number of each type may come. An
+``opaque`` block has no deltas. A block may stay open only if the finish is ``error`` or
+``aborted``, or if it is a call that is dropped under ``max-tokens``. Chunks are plain slots
+objects for speed; do not change them. ``chunk_from_dict`` reads what ``to_dict`` wrote.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ BLOCK_TYPES = ("text", "reasoning", "tool-call", "opaque")
 FAILED_KINDS = ("aborted", "error")
 FINISH_KINDS: Dict[str, str] = {
     "stop": "the model ended its answer",
-    "tool-calls": "the answer asks for tools, which are the caller's to run",
+    "tool-calls": "the answer has tool calls, which the caller runs",
     "max-tokens": "the answer was cut at the token limit",
-    "paused": "the answer is whole, and the provider goes on when it gets it back unchanged",
-    "awaits-client": "an opaque block of the answer waits for what only the client can do",
+    "paused": "the answer is whole; send it back unchanged, and the provider continues",
+    "awaits-client": "an opaque block of the answer waits for a step that only the client can take",
     "aborted": "the caller cancelled the call, or closed its stream",
     "error": "the call failed; the failure's code says how",
 }
-"""Every way a stream ends, and what the word means."""
+"""Every way that a stream can end, and what each word means."""
 
 
 @dataclass(frozen=True)
@@ -39,10 +39,10 @@ class FinishReason:
     """Why a stream ended.
 
     Args:
-        kind: one of ``FINISH_KINDS``, which says what each means.
-        failure: what went wrong; for ``aborted`` and ``error``, and for these only.
+        kind: one of ``FINISH_KINDS``, which explains each.
+        failure: what went wrong; required for ``aborted`` and ``error``, refused for others.
     Raises:
-        ValueError: for another kind; for these two without a failure, others with one.
+        ValueError: for another kind, for a missing failure, and for one that is refused.
     """
 
     kind: str
@@ -56,7 +56,7 @@ class FinishReason:
             raise ValueError(f"a finish {self.kind} comes with {which}")
 
     def to_dict(self) -> Dict[str, Any]:
-        """Return ``{"kind": …}`` with the failure where there is one."""
+        """Return ``{"kind": …}`` and the failure if there is one."""
         if self.failure is None:
             return {"kind": self.kind}
         return {"kind": self.kind, "failure": self.failure.to_dict()}
@@ -69,7 +69,7 @@ class FinishReason:
 
 
 class StreamChunk:
-    """One neutral piece of an answer; ``type`` says which kind."""
+    """One piece of an answer, in the same form for all providers; ``type`` names its kind."""
 
     __slots__: Tuple[str, ...] = ()
     type: ClassVar[str]
@@ -133,7 +133,7 @@ class ReasoningDelta(StreamChunk):
 
 
 class ToolCallDelta(StreamChunk):
-    """More of a call; ``id`` and ``name`` are set in the delta that makes them known."""
+    """More of a call. ``id`` and ``name`` are each set in one delta, which makes them known."""
 
     __slots__ = ("index", "id", "name", "arguments_delta")
     type = "tool-call-delta"
@@ -148,7 +148,7 @@ class ToolCallDelta(StreamChunk):
 
 
 class BlockEnd(StreamChunk):
-    """The block ``index`` is whole; comes only at the proven end of the answer."""
+    """The block ``index`` is whole. It comes only once the end of the answer is proven."""
 
     __slots__ = ("index", "block")
     type = "block-end"
@@ -169,10 +169,10 @@ class UsageChunk(StreamChunk):
 
 
 class Finish(StreamChunk):
-    """The last chunk: why it ended, the provider's own word, and what it said of itself.
+    """The last chunk: why the stream ended, and what the provider says about the answer.
 
-    ``model`` and ``response_id`` are what the provider served; ``extras`` are
-    opaque fields of the whole message.
+    ``raw`` is the provider's own finish word. ``model`` and ``response_id`` are what the
+    provider says it served. ``extras`` are opaque fields of the whole message.
     """
 
     __slots__ = ("reason", "raw", "model", "response_id", "extras")
@@ -210,7 +210,7 @@ def chunk_from_dict(data: Mapping[str, Any]) -> StreamChunk:
     """Read what ``StreamChunk.to_dict`` wrote; fields left out are None.
 
     Raises:
-        ValueError: for an unknown type or a field of another chunk.
+        ValueError: for an unknown type, or a field that this type does not have.
     """
     kind = _CHUNKS.get(data.get("type", ""))
     if kind is None:

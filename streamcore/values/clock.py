@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Time as plain arithmetic: a deadline, and a budget of waiting.
+"""A deadline, and a budget of waiting, as plain arithmetic on seconds.
 
-In: a number of seconds (None: no end) and a clock, a callable that gives
-seconds and never goes back. Out: how much is left, ``inf`` where there is no
-end. Nothing here sleeps; who waits says how long it waited (DESIGN.md §7:
-clocks count only while a read or write is outstanding).
+In: a number of seconds (None means no end), and a clock: a callable that
+returns seconds and never goes back. Out: the seconds that are left, ``inf`` if
+there is no end. Nothing here sleeps; the code that waits reports how long it
+waited. Clocks count only while a read or write is outstanding (DESIGN.md §7).
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ Clock = Callable[[], float]
 
 
 class Deadline:
-    """A moment after which something is over.
+    """A moment by which something must be done.
 
     Args:
-        seconds: from now, 0 or more; None for a moment that never comes.
-        clock: gives seconds, monotonic.
+        seconds: counted from now, 0 or more; None for a moment that never comes.
+        clock: returns seconds, monotonic.
     """
 
     __slots__ = ("_clock", "_end")
@@ -31,7 +31,7 @@ class Deadline:
         self._end = math.inf if seconds is None else clock() + seconds
 
     def left(self) -> float:
-        """Return the seconds left: ``inf`` without an end, 0.0 once it has passed."""
+        """Return the seconds left: ``inf`` if there is no end, 0.0 once it has passed."""
         return max(0.0, self._end - self._clock())
 
     @property
@@ -41,14 +41,14 @@ class Deadline:
 
 
 class WaitBudget:
-    """The seconds that may be spent waiting on a provider, all attempts together.
+    """The seconds that all attempts of a call together may wait for a provider.
 
-    Only what is reported with ``spend`` counts, so that a consumer may think
-    between two pieces as long as it likes (DESIGN.md §7, the total clock).
+    Only seconds reported with ``spend`` count, so the consumer may take as long as
+    it likes between two pieces (DESIGN.md §7, the total clock).
 
     Args:
-        total: seconds above 0; None for no end.
-        clock: gives seconds, monotonic; whoever waits measures with it.
+        total: seconds above 0; None means no end.
+        clock: returns seconds, monotonic; the code that waits measures with it.
     """
 
     __slots__ = ("total", "clock", "spent")
@@ -63,5 +63,5 @@ class WaitBudget:
         self.spent += seconds
 
     def left(self) -> float:
-        """Return the seconds left: ``inf`` without an end, 0.0 once they are spent."""
+        """Return the seconds left: ``inf`` if there is no end, 0.0 once they are spent."""
         return math.inf if self.total is None else max(0.0, self.total - self.spent)

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""The one public error, and the facts in it.
+"""``LlmError``, the one public error, and the facts that it carries.
 
     LlmError                raised for every failure of a call; route on ``code``
      ├─ .failure  Failure   code, message, retryable, status, … : frozen, a dict for logs
-     └─ .partial  Partial   text, reasoning and usage received before it; never a tool call
+     └─ .partial  Partial   text, reasoning and usage from before the failure; no tool call
 
-``CODES`` lists every code with its usual ``retryable``; a provider's unknown
-finish word, and ``HTTP_<n>``, are codes beside them. ``error_chain`` renders a
-failure with its causes in one line.
+``CODES`` lists every code of streamcore with its usual ``retryable``. ``HTTP_<n>`` and
+a provider's unknown finish word are codes too. ``error_chain`` renders an exception and
+its causes in one line.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ CODES: Dict[str, bool] = {
     "AGENT_LIMIT": False,
     "TOOL_FAILED": False,
 }
-"""Every code of our own, and whether a failure of that kind is worth another try."""
+"""Every code of streamcore, and whether a failure with it is usually worth another try."""
 
 
 def is_retryable(code: str) -> bool:
@@ -63,16 +63,16 @@ def is_retryable(code: str) -> bool:
 class Failure:
     """What went wrong, as plain facts that a log can keep.
 
-    ``code`` is the machine's word, ``message`` the person's sentence.
-    ``retry_after`` is what the provider asked for, in seconds (0 or more).
-    ``phase`` says where: ``prepare``, ``dns``, ``connect``, ``tls``, ``send``, ``headers``,
-    ``body``.
+    ``code`` is a word for programs, ``message`` a sentence for people.
+    ``retry_after`` is the wait that the provider asked for, in seconds (0 or more).
+    ``phase`` says where the call failed: ``prepare``, ``dns``, ``connect``, ``tls``, ``send``,
+    ``headers``, ``body``.
     ``clock`` names the clock that fired: ``connect``, ``first-byte``, ``idle``, ``total``.
-    ``details`` has what the provider itself said: its type and code, a refusal's category.
+    ``details`` holds what the provider itself said: its type and code, a refusal's category.
 
     Raises:
-        TypeError: for a code that is no string, or a number that is none.
-        ValueError: for a status outside 100 to 999, or a negative or endless wait.
+        TypeError: for a code that is not a string, or a status or wait that is not a number.
+        ValueError: for a status outside 100 to 999, or a wait that is negative or not finite.
     """
 
     code: str
@@ -104,13 +104,13 @@ class Failure:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Failure:
-        """Read what ``to_dict`` wrote; unknown names are passed over."""
+        """Read what ``to_dict`` wrote; unknown names are ignored."""
         return cls(**{f.name: data[f.name] for f in fields(cls) if f.name in data})
 
 
 @dataclass(frozen=True)
 class Partial:
-    """What had arrived of an answer that did not end well."""
+    """What had arrived of an answer before it failed."""
 
     text: str = ""
     reasoning: str = ""
@@ -118,14 +118,14 @@ class Partial:
 
 
 class LlmError(Exception):
-    """A call failed; ``code`` says how, for a machine to route on.
+    """A call failed. Programs route on ``code``.
 
     Args:
-        message: one sentence for people; holds no secret.
+        message: one sentence for people, without secrets.
         code: one of ``CODES``, ``HTTP_<n>``, or a provider's own finish word.
-        retryable: whether another try can help; by default what ``code`` implies.
+        retryable: whether another try can help; None takes the usual value of ``code``.
         partial: what had arrived before the failure.
-        facts: other fields of ``Failure`` by name.
+        facts: other fields of ``Failure``, by name.
     Raises:
         TypeError, ValueError: as ``Failure``.
     """
@@ -146,7 +146,7 @@ class LlmError(Exception):
 
     @property
     def code(self) -> str:
-        """The machine's word for the failure."""
+        """The code of the failure."""
         return self.failure.code
 
     @property
@@ -156,18 +156,18 @@ class LlmError(Exception):
 
     @classmethod
     def from_failure(cls, failure: Failure, partial: Partial = Partial()) -> LlmError:
-        """Make the error that tells of ``failure``."""
+        """Return an error that carries ``failure``."""
         error = cls(failure.message, failure.code, failure.retryable, partial)
         error.failure = failure
         return error
 
     def with_partial(self, partial: Partial) -> LlmError:
-        """Set ``partial`` on this very error and return it; traceback and cause stay."""
+        """Set ``partial`` on this error and return the error; its traceback and cause stay."""
         self.partial = partial
         return self
 
     def with_facts(self, **facts: Any) -> LlmError:
-        """Change fields of ``failure`` on this very error and return it."""
+        """Change fields of ``failure`` on this error and return the error."""
         self.failure = replace(self.failure, **facts)
         self.args = (self.failure.message,)
         return self
@@ -186,7 +186,7 @@ class LlmError(Exception):
 
     def __deepcopy__(self, memo: Any) -> LlmError:
         twin = _rebuild(copy.deepcopy(self.failure, memo), copy.deepcopy(self.partial, memo))
-        return _chained(twin, self)  # the causes are shared: foreign exceptions may not copy
+        return _chained(twin, self)  # not every cause can be copied, so causes are shared
 
 
 def aborted_error(
@@ -195,8 +195,8 @@ def aborted_error(
     """Return the error of a call that its caller stopped.
 
     Args:
-        doing: what was under way, such as ``while waiting for``; "" says nothing of it.
-        closed: whether its stream was closed, rather than its cancel event set.
+        doing: what the call was doing, such as ``while waiting to try again``; "" adds nothing.
+        closed: True if the stream was closed, False if the cancel event was set.
         phase: as in ``Failure``.
     """
     who = "closed by the caller" if closed else "cancelled by the caller"
@@ -220,8 +220,8 @@ _LINK_CHARACTERS = 400
 def error_chain(exc: Optional[BaseException]) -> str:
     """Render an exception and its causes in one line, whatever is in the chain.
 
-    At most 8 links of at most 400 characters each; a cycle ends the line; an
-    exception that cannot be shown is shown by its type.
+    The line has at most 8 links of at most 400 characters each. A cycle ends the line.
+    If an exception has no readable text, the line has only its type.
     """
     links: List[str] = []
     seen: List[Any] = []
@@ -241,7 +241,7 @@ def _one_line(exc: Any) -> str:
     kind = type(exc).__name__
     try:
         text = " ".join(str(exc).split())
-    except Exception:  # an odd object's __str__ may raise anything; its type still tells
+    except Exception:  # __str__ may raise anything; the type is shown anyway
         text = "(cannot be shown)"
     if not isinstance(exc, LlmError):
         text = f"{kind}: {text}" if text else kind
@@ -254,5 +254,5 @@ def _next_link(exc: Any) -> Any:
         if exc.__cause__ is not None:
             return exc.__cause__
         return None if exc.__suppress_context__ else exc.__context__
-    except Exception:  # a chain may hold objects that are no exceptions at all
+    except Exception:  # a chain may hold objects that are not exceptions
         return None

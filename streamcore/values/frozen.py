@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""JSON-like values that nobody can change any more.
+"""JSON-like values that cannot be changed.
 
 In: dicts, lists and scalars as a caller or a provider gave them.
-Out: ``freeze`` copies them, all the way down, into containers that compare,
-print, pickle and serialise like plain ones and refuse every change; ``thaw``
-gives plain ones back. What was frozen when it was made need not be checked
-or copied again further down.
+Out: ``freeze`` makes a deep copy in containers that compare, print, pickle and
+serialise like plain ones but refuse every change. ``thaw`` makes a plain copy.
+A value that was frozen when it was made needs no second check and no second copy.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import Any, Dict, List, NoReturn, Tuple
 
 
 def freeze(value: Any) -> Any:
-    """Copy dicts, lists and tuples into frozen ones; other values pass as they are."""
+    """Copy dicts, lists and tuples into frozen ones; return other values as they are."""
     if isinstance(value, (FrozenDict, FrozenList)):
         return value
     if isinstance(value, dict):
@@ -34,7 +33,7 @@ def thaw(value: Any) -> Any:
 
 
 def _refuse(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
-    raise TypeError(f"this {type(self).__name__} is frozen; thaw() gives a copy to change")
+    raise TypeError(f"this {type(self).__name__} is frozen; change a copy made by thaw()")
 
 
 class FrozenDict(Dict[str, Any]):

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Messages and tools as a caller gives them, read once and frozen.
+"""Messages and tools that a caller gives, read once and frozen.
 
 In: strings, OpenAI-style dicts, our own values, objects with the right fields.
 Out: ``Message`` values, and frozen OpenAI-style tool dicts without nulls. Refused
-with ``INVALID_REQUEST``, before any I/O: what has no readable shape. What an
-error quotes is ASCII and short.
+with ``INVALID_REQUEST``, before any I/O: a value that has no readable shape.
+Errors quote the caller's texts in ASCII, and cut them.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from .showing import show
 
 
 def read_messages(given: Any) -> Tuple[Message, ...]:
-    """Return a conversation as messages: of a string, a message, or several, dicts too.
+    """Return a conversation as messages; ``given`` is a string, a message, a dict, or several.
 
     Raises:
-        LlmError: ``INVALID_REQUEST`` for what has no readable shape.
+        LlmError: ``INVALID_REQUEST`` for a value that has no readable shape.
     """
     if isinstance(given, str):
         return (Message("user", (TextBlock(given),)),)
@@ -47,9 +47,9 @@ def read_tools(given: Any) -> Tuple[FrozenDict, ...]:
     """Return the tools as frozen OpenAI-style dicts.
 
     Raises:
-        LlmError: ``INVALID_REQUEST`` for a tool without a name, or a name twice.
+        LlmError: ``INVALID_REQUEST`` for a tool without a name, or two tools with one name.
     """
-    if given is None or given == ():  # as most calls have it: see freeze_given
+    if given is None or given == ():  # fast path: most calls have no tools
         return ()
     if not isinstance(given, Iterable) or isinstance(given, Mapping):
         raise invalid(f"tools are a list, not {type(given).__name__}")
@@ -71,7 +71,7 @@ def _read_tool(tool: Any, where: str) -> FrozenDict:
         shown.update((key, value) for key, value in tool.items() if value is not None)
     elif tool.get("type") in (None, "function"):
         shown["function"] = {key: value for key, value in tool.items() if key != "type"}
-    else:  # a tool the provider runs itself; only it knows the shape
+    else:  # a tool that the provider runs; only the provider knows its shape
         shown = dict(tool)
     if shown.get("function") is not None:
         shown["function"] = _read_function(shown["function"], where)
@@ -99,8 +99,8 @@ def invalid(text: str) -> LlmError:
 
 
 def freeze_given(value: Any, where: str) -> Any:
-    """Freeze what a caller gave; refuse what holds itself or nests without end."""
-    if value is None:  # as most are: the look at the type costs 1 µs
+    """Freeze a caller's value; refuse one that contains itself or nests too deeply."""
+    if value is None:  # fast path: most values are None, and the check below costs 1 µs
         return None
     try:
         return freeze(dict(value) if isinstance(value, Mapping) else value)

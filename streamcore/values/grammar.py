@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""The grammar of the chunk stream: what may follow what, and what a block's end must say.
+"""The grammar of the chunk stream: which chunk may follow which, and what a block's end holds.
 
-In: chunks, one by one. Out: the blocks, the usage and the finish they come to. Refused with
-``ChunkFault`` and the rule that was broken. What the deltas of a block say must equal the
-block its end carries. How many text and reasoning blocks one answer has is the dialect's
-to say. ``check_grammar`` wraps the check round any iterator of chunks.
+In: chunks, one by one. Out: the blocks, the usage and the finish. Refused with ``ChunkFault``,
+which names the rule: a chunk that breaks the grammar. The block in a block's end must equal what
+the deltas said. The dialect decides how many text and reasoning blocks an answer has.
+``check_grammar`` checks any iterator of chunks.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _TAKES = {"text": TextDelta, "reasoning": ReasoningDelta, "tool-call": ToolCallD
 
 
 class ChunkFault(ValueError):
-    """A chunk that breaks the grammar of the chunk stream; the text names the rule."""
+    """A chunk breaks the grammar of the chunk stream; the text names the rule."""
 
 
 class GrowingBlock:
-    """One block: what opened it, what its deltas have said, and the whole once it has ended."""
+    """One block: what opened it, what its deltas said, and the whole block once it has ended."""
 
     __slots__ = ("type", "kind", "takes", "pieces", "id", "name", "whole")
 
@@ -49,27 +49,27 @@ class GrowingBlock:
 
 
 class ChunkGrammar:
-    """Checks one stream chunk by chunk; ``finish`` says that no more will come.
+    """Checks one stream chunk by chunk. ``finish`` says that no more chunks will come.
 
-    ``blocks`` are the blocks in the order of opening, ``usage`` is the usage report and
-    ``end`` the finish chunk, each once it has come.
+    ``blocks`` are the blocks in the order of opening. ``usage`` is the usage report and
+    ``end`` the finish chunk; each is None until it has come.
     """
 
     def __init__(self) -> None:
         self.blocks: List[GrowingBlock] = []
         self.usage: Optional[TokenUsage] = None
         self.end: Optional[Finish] = None
-        self._open: Dict[int, GrowingBlock] = {}  # takes deltas; empty once the end has begun
+        self._open: Dict[int, GrowingBlock] = {}  # takes deltas; {} once the end has begun
         self._ending = False  # a block-end or the usage has come
         self._last_end = -1
-        self._ids: Set[str] = set()  # of whole calls
+        self._ids: Set[str] = set()  # of the whole calls
 
     def push(self, chunk: StreamChunk) -> None:
         """Check the next chunk.
 
         Raises:
-            ChunkFault: with the rule it breaks.
-            TypeError: for what is no chunk, such as a chunk's dict.
+            ChunkFault: with the rule that the chunk breaks.
+            TypeError: for a value that is not a chunk, such as a chunk's dict.
         """
         kind = chunk.__class__
         if kind is TextDelta or kind is ReasoningDelta:
@@ -99,7 +99,7 @@ class ChunkGrammar:
         """Say that the stream is over.
 
         Raises:
-            ChunkFault: when it had no finish.
+            ChunkFault: if no finish chunk has come.
         """
         _hold(self.end is not None, "the stream has no finish")
 
@@ -121,8 +121,8 @@ class ChunkGrammar:
         block = self._open.get(chunk.index)
         if block is None or block.takes is not ToolCallDelta:
             raise self._odd_delta(chunk, block)
-        _hold(chunk.id is None or block.id is None, "a call's id told twice")
-        _hold(chunk.name is None or block.name is None, "a call's name told twice")
+        _hold(chunk.id is None or block.id is None, "a call's id came twice")
+        _hold(chunk.name is None or block.name is None, "a call's name came twice")
         block.id, block.name = chunk.id or block.id, chunk.name or block.name
         block.pieces.append(chunk.arguments_delta)
 
@@ -156,14 +156,14 @@ class ChunkGrammar:
         block.whole = whole
 
     def _compare(self, block: GrowingBlock, whole: Block) -> None:
-        """Hold what a block's end carries against what opened it and what its deltas said."""
+        """Compare the block in a block's end with its start and its deltas."""
         said = "".join(block.pieces)
         if isinstance(whole, ToolCall):
             _hold(bool(whole.id) and bool(whole.name), "a whole call without id or name")
-            # An id the provider never sent is made at the end, and told there only.
-            _hold(block.id in (None, whole.id), f"the deltas told {block.id!r}, not {whole.id!r}")
-            _hold(block.name == whole.name, f"the deltas told {block.name!r}, not {whole.name!r}")
-            _hold(whole.arguments == said_arguments(said), "arguments unlike the deltas")
+            # If the provider sent no id, one is made at the end; the deltas do not have it.
+            _hold(block.id in (None, whole.id), f"the deltas said {block.id!r}, not {whole.id!r}")
+            _hold(block.name == whole.name, f"the deltas said {block.name!r}, not {whole.name!r}")
+            _hold(whole.arguments == said_arguments(said), "the arguments differ from the deltas")
             _hold(whole.id not in self._ids, f"two calls with the id {whole.id!r}")
             self._ids.add(whole.id)
             try:
@@ -171,10 +171,10 @@ class ChunkGrammar:
             except ValueError as bad:
                 raise ChunkFault(f"the arguments of a whole call do not parse: {bad}") from None
         elif isinstance(whole, OpaqueBlock):
-            _hold(whole.kind == block.kind, f"the start told {block.kind!r}, not {whole.kind!r}")
+            _hold(whole.kind == block.kind, f"the start said {block.kind!r}, not {whole.kind!r}")
         elif isinstance(whole, (TextBlock, ReasoningBlock)):
             _hold(bool(said or whole.extras), f"an empty {whole.type} block")
-            _hold(whole.text == said, f"{whole.type} unlike the deltas")
+            _hold(whole.text == said, f"the {whole.type} differs from the deltas")
 
     def _finish(self, chunk: Finish) -> None:
         kind = chunk.reason.kind
@@ -192,10 +192,10 @@ class ChunkGrammar:
 
 
 def check_grammar(chunks: Iterable[StreamChunk]) -> Iterator[StreamChunk]:
-    """Yield ``chunks``, checking each.
+    """Yield ``chunks`` and check each.
 
     Raises:
-        ChunkFault: with the rule a chunk, or the end of the stream, breaks.
+        ChunkFault: with the rule that a chunk, or the end of the stream, breaks.
     """
     grammar = ChunkGrammar()
     for chunk in chunks:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What the name of an HTTP header can be."""
+"""The pattern of an HTTP header's name."""
 
 from __future__ import annotations
 
 import re
 
 HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-"""A token of RFC 9110, section 5.6.2."""
+"""A ``token`` of RFC 9110, section 5.6.2."""

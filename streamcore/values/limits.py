@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""How long and how much: the clocks and sizes of one call.
+"""The clocks and sizes that limit one call.
 
 In: numbers from the caller, the client and the provider profile.
-Out: one ``Limits`` with every field given (``resolve_limits``): a call's value
-wins over the client's, over the profile's, over ``DEFAULT_LIMITS``, field by
-field. Refused when made: what is no number, not above 0, or not finite.
+Out: one ``ResolvedLimits`` with every field set (``resolve_limits``). Each field
+comes from the first of these that gives it: the call, the client, the profile,
+``DEFAULT_LIMITS``. Refused when made: a value that is not a number, not above 0,
+or not finite.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from .numbers import check_seconds, check_whole
 
 
 class NotGiven:
-    """The mark of a field nobody set; None means "turned off" and is a value."""
+    """The mark of a field that nobody set. None is a value: it means "turned off"."""
 
     _only: Optional[NotGiven] = None
 
@@ -45,20 +46,21 @@ _CLOCKS = ("connect_timeout", "first_byte_timeout", "idle_timeout", "total_timeo
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of one call; a field left out falls through to the next layer.
+    """The limits of one call. A field that is not given comes from the next layer.
 
-    Clocks are seconds above 0, None turns one off:
-      connect_timeout     one deadline over all addresses, proxy CONNECT and TLS
-      first_byte_timeout  from the request sent to the first body byte
-      idle_timeout        one wait for bytes in the body, or one blocked write
-      total_timeout       all waiting on the provider, every attempt together
+    Clocks are in seconds, above 0; None turns a clock off:
+      connect_timeout     one deadline for all addresses, the proxy CONNECT and TLS together
+      first_byte_timeout  from the end of the request to the first byte of the body
+      idle_timeout        one wait for bytes of the body, or one blocked write
+      total_timeout       all waiting for the provider, over all attempts
     Sizes are whole numbers of 1 or more:
-      max_stream_bytes         body bytes after decoding
-      max_event_bytes          bytes of one event, all its lines
+      max_stream_bytes         bytes of the body after decoding
+      max_event_bytes          bytes of one event, over all its lines
       max_document_bytes       bytes of a JSON document that came instead of a stream
       max_tool_calls           distinct tool calls in one answer
       max_tool_argument_bytes  UTF-8 bytes of one call's arguments
-    Raises ValueError for a number out of range, TypeError for what is no number.
+    Raises ValueError for a number out of range, TypeError for a value that is not a
+    number.
     """
 
     connect_timeout: Seconds = NOT_GIVEN
@@ -82,7 +84,7 @@ class Limits:
                 check_seconds(field.name, value)
 
     def over(self, lower: Limits) -> Limits:
-        """Return these limits, with the fields not given here taken from ``lower``."""
+        """Return these limits; a field that is not given here comes from ``lower``."""
         return Limits(**{**lower.given(), **self.given()})
 
     def given(self) -> Dict[str, Any]:
@@ -104,7 +106,7 @@ DEFAULT_LIMITS = Limits(
 
 @dataclass(frozen=True)
 class ResolvedLimits:
-    """``Limits`` after resolving: every field is a value, None an off clock."""
+    """``Limits`` after resolving: every field is set; None means the clock is off."""
 
     connect_timeout: Optional[float]
     first_byte_timeout: Optional[float]
@@ -118,9 +120,9 @@ class ResolvedLimits:
 
 
 def resolve_limits(*layers: Optional[Limits]) -> ResolvedLimits:
-    """Merge layers, the first one strongest, over ``DEFAULT_LIMITS``.
+    """Merge layers over ``DEFAULT_LIMITS``; the first layer is the strongest.
 
-    A first-byte clock that no layer gives has the idle clock's value.
+    If no layer gives the first-byte clock, it has the value of the idle clock.
     """
     merged = DEFAULT_LIMITS.given()
     for layer in reversed(layers):

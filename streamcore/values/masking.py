@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""No key in the log: settings pass here before they are recorded.
+"""Secrets masked in settings before the settings are recorded.
 
-In: a config as it would be sent, headers, addresses and the caller's own fields
-included. Out: a plain copy in which whatever a secret sits under is ``***``.
-Only names that mean a secret count: ``max_tokens`` and a schema's property
-called ``token`` stay, so the request can still be rebuilt.
+In: a config as it would be sent, with headers, addresses and the caller's own
+fields. Out: a plain copy in which each value under a secret's name is ``***``.
+Only names that mean a secret count. ``max_tokens`` stays, and so does a schema's
+property called ``token``, so the request can still be rebuilt.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ _HEADERS_NAME = re.compile(r"(?:.*_)?headers")
 
 
 def mask_config(value: Any) -> Any:
-    """Return a plain copy of ``value`` with every secret-bearing value masked.
+    """Return a plain copy of ``value`` in which every secret is masked.
 
     Masked: values under names such as ``api_key``, ``password`` or ``token``;
-    secret-bearing headers under names that end in ``headers``; credentials
-    inside an address. An unset value (None, "") stays as it is.
+    headers that carry a secret, under names that end in ``headers``;
+    credentials inside an address. An unset value (None, "") stays as it is.
     """
     if isinstance(value, Mapping):
         return {key: _mask_item(key, item) for key, item in value.items()}

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Checks of the numbers a caller gives.
+"""Checks of the numbers that a caller gives.
 
-In: a number and what it is called. Refused with a sentence that names it: what is no
-such number (``TypeError``), and what is out of range (``ValueError``). True and False
-are no numbers here, though Python counts with them.
+In: a number and its name. Refused, with a sentence that has the name: a value of the wrong
+type (``TypeError``), and a number out of range (``ValueError``). True and False are refused
+too, although Python counts with them.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ def is_number(value: Any) -> bool:
 
 
 def check_whole(name: str, value: Any, least: int = 1) -> None:
-    """Refuse all but a whole number of ``least`` or more.
+    """Refuse a value that is not a whole number of ``least`` or more.
 
     Raises:
-        TypeError: for what is no whole number.
-        ValueError: for a smaller one.
+        TypeError: for a value that is not a whole number.
+        ValueError: for a smaller number.
     """
     if not is_whole(value):
         raise TypeError(f"{name} is a whole number, not {type(value).__name__}")
@@ -37,11 +37,11 @@ def check_whole(name: str, value: Any, least: int = 1) -> None:
 
 
 def check_number(name: str, value: Any, least: float, most: float = math.inf) -> None:
-    """Refuse all but a finite number from ``least`` to ``most``, both included.
+    """Refuse a value that is not a finite number from ``least`` to ``most``, both included.
 
     Raises:
-        TypeError: for what is no number.
-        ValueError: for one out of range, for NaN and infinity.
+        TypeError: for a value that is not a number.
+        ValueError: for a number out of range, for NaN and infinity.
     """
     if not is_number(value):
         raise TypeError(f"{name} is a number, not {type(value).__name__}")
@@ -51,10 +51,10 @@ def check_number(name: str, value: Any, least: float, most: float = math.inf) ->
 
 
 def check_seconds(name: str, value: Any) -> None:
-    """Refuse all but a finite number of seconds above 0.
+    """Refuse a value that is not a finite number of seconds above 0.
 
     Raises:
-        TypeError: for what is no number.
+        TypeError: for a value that is not a number.
         ValueError: for 0 or less, for NaN and infinity.
     """
     if not is_number(value):

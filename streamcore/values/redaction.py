@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Keeping secrets out of every text we show.
+"""Secrets kept out of every text that streamcore shows.
 
-In: a text that may quote a request, a header or a URL, and the secrets known.
-Out: the same text with each secret, and the credentials a URL can carry,
-replaced by ``***``. Pure; used for messages, logs, reprs and recordings.
+In: a text that may quote a request, a header or a URL, and the known secrets.
+Out: the same text in which each secret, and each credential that a URL carries,
+is replaced by ``***``. Pure; used for messages, logs, reprs and recordings.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from typing import Iterable, Mapping, Tuple
 
 MASK = "***"
 
-_SHORTEST_SECRET = 4  # a shorter "key" would mask half of any text and hides nothing
-_USERINFO = re.compile(r"(?<=://)[^/\s?#\"'<>]+@")  # to the last @: a password may hold one
+_SHORTEST_SECRET = 4  # a shorter "key" would mask half of any text, and protects nothing
+_USERINFO = re.compile(r"(?<=://)[^/\s?#\"'<>]+@")  # to the last @: a password may contain one
 _SECRET_WORDS = (
     "authorization|cookie|key|token|secret|passw|passphrase|pwd|credential|signature|jwt"
 )
-"""A header or a URL's parameter with one of these in its name carries a credential."""
+"""A header or a URL parameter whose name contains one of these carries a credential."""
 _SECRET_HEADERS = re.compile(
     rf"(?i){_SECRET_WORDS}|(?<![a-z])(?:auth|sig|session|sas)(?![a-z])(?!-affinity)"
 )
-# Bounded, for an endless name must not cost its length's square.
+# Bounded: otherwise the time would grow with the square of a name's length.
 _SECRET_PARAMETER = (
     rf"(?:[a-z0-9_.-]{{0,64}}(?:{_SECRET_WORDS}|sig|auth|session)[a-z0-9_.-]{{0,64}}|sas|code)"
 )
 _PARAMETERS = re.compile(rf"(?i){_SECRET_PARAMETER}")
 _QUERY_SECRET = re.compile(rf"(?i)([?&#]{_SECRET_PARAMETER}=)[^&#\s'\")]+")
-# Whole names here: a body has max_tokens and prompt_cache_key, which are no secrets.
+# Only whole names match: max_tokens and prompt_cache_key of a body are not secrets.
 _SECRET_FIELDS = re.compile(
     r"(?:.*_)?(?:api_?key|access_key|secret_key|private_key|authorization|password|passwd|secret"
     r"|credentials?|cookie)|(?:access_|auth_|refresh_|id_|bearer_|session_)?token"
@@ -48,7 +48,7 @@ def redact(text: str, secrets: Iterable[str] = ()) -> str:
 
 
 def redact_headers(headers: Mapping[str, str]) -> Tuple[Tuple[str, str], ...]:
-    """Return the headers with the value of each secret-bearing one masked."""
+    """Return the headers; the value of each header that carries a secret is masked."""
     return tuple(
         (name, MASK if is_secret_header(name) else value) for name, value in headers.items()
     )
@@ -65,5 +65,5 @@ def is_secret_parameter(name: str) -> bool:
 
 
 def is_secret_field(name: str) -> bool:
-    """Say whether a setting, or a field of a body, of this name holds a secret."""
+    """Say whether a setting or a body's field of this name holds a secret."""
     return _SECRET_FIELDS.fullmatch(name.lower().replace("-", "_")) is not None

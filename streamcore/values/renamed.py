@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Arguments that had another name in an earlier version.
 
-A call that still uses the old name is refused with the new one, rather than with Python's
-bare "unexpected keyword argument".
+A call that still uses the old name is refused. The error tells the new name, which Python's
+own "unexpected keyword argument" does not.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def renamed(**names: str) -> Callable[[Function], Function]:
-    """Return a decorator for a function whose arguments were renamed, old name to new.
+    """Return a decorator for a function with renamed arguments; ``names`` maps old to new.
 
-    The decorated function raises ``TypeError`` for an old name and tells the new one.
+    The decorated function raises ``TypeError`` for an old name; the message tells the new name.
     """
 
     def decorate(function: Function) -> Function:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Whether another try is made, and how long to wait before it.
 
-In: a ``RetryPolicy``, the failure of an attempt, how many attempts there have
-been, and a source of randomness. Out of ``decide``: seconds to wait, or None to
-stop. Pure: whoever executes it waits, watches cancel and the total clock, and
-never retries after a chunk was shown. The rules: DESIGN.md §6 and §7.
+In: a ``RetryPolicy``, the failure of an attempt, the number of attempts so far,
+and a source of randomness. Out of ``decide``: the seconds to wait, or None to
+stop. ``decide`` is pure: its caller waits, watches cancel and the total clock,
+and never retries after a chunk was shown. The rules are in DESIGN.md §6 and §7.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .numbers import check_number, check_whole
 
 MODES = ("normal", "always")
 
-_LEAST_DELAY = 0.25  # seconds; without a count, a policy without waits would flood the provider
+_LEAST_DELAY = 0.25  # seconds; mode always would flood the provider without a wait
 
 
 @dataclass(frozen=True)
@@ -27,17 +27,17 @@ class RetryPolicy:
     """Which failures are tried again, how often, and after what wait.
 
     Args:
-        mode: ``normal`` stops after ``max_retries``; ``always`` goes on without a
-            count, until success or cancel, and waits 0.25 s or more before each try.
-        max_retries: tries after the first one, 0 or more; 0 means one request.
-        retryable_codes: codes tried again beside the failures that are retryable
-            by themselves; None adds nothing. ``ABORTED`` is never tried again.
+        mode: ``normal`` stops after ``max_retries``; ``always`` tries again
+            until success or cancel, and waits 0.25 s or more before each try.
+        max_retries: tries after the first try, 0 or more; 0 means one request.
+        retryable_codes: codes that are tried again, besides the failures that are
+            retryable anyway; None adds nothing. ``ABORTED`` is never tried again.
         initial_delay: seconds before the second try, 0 or more.
-        max_delay: seconds the doubling stops at, 0 or more, before jitter.
-        multiplier: growth of the wait from try to try, 1 or more.
-        jitter: share of the wait added or taken at random, 0 to 1.
-        max_retry_after: seconds up to which a provider's ``Retry-After`` is waited out. A
-            ``Retry-After`` of 0 names no wait: the policy's own wait is taken.
+        max_delay: seconds that the wait grows to at most, before jitter; 0 or more.
+        multiplier: factor by which the wait grows from try to try, 1 or more.
+        jitter: share of the wait that is added or subtracted at random, 0 to 1.
+        max_retry_after: the longest ``Retry-After`` of a provider that is waited for, in seconds.
+            A ``Retry-After`` of 0 asks for no wait; the policy's own wait is used.
     Raises:
         ValueError: for a number out of range or an unknown mode.
         TypeError: for a value of the wrong type.
@@ -66,12 +66,12 @@ class RetryPolicy:
 
 @dataclass(frozen=True)
 class RetryRecord:
-    """A retry that was decided on: what failed, and how long until the next try.
+    """A decision to retry: what failed, and how long until the next try.
 
     Args:
         attempt: number of the attempt that failed, from 1.
-        delay: seconds until the next one.
-        failure: why it failed.
+        delay: seconds until the next attempt.
+        failure: why the attempt failed.
     """
 
     attempt: int
@@ -94,13 +94,13 @@ def decide(
     attempt: int,
     random: Callable[[], float] = _random.random,
 ) -> Optional[float]:
-    """Return the seconds to wait before the next try, or None for no further try.
+    """Return the seconds to wait before the next try, or None to stop.
 
     Args:
-        policy: the rules.
+        policy: the rules of retrying.
         failure: how the attempt failed.
-        attempt: number of attempts made so far, the failed one included: 1 or more.
-        random: gives a number from 0 up to 1; used for the jitter only.
+        attempt: number of attempts so far, with the failed one: 1 or more.
+        random: returns a number from 0 up to 1; used for the jitter only.
     Raises:
         ValueError: when ``attempt`` is below 1.
     """
@@ -111,7 +111,7 @@ def decide(
     if policy.mode == "normal" and attempt > policy.max_retries:
         return None
     asked = failure.retry_after or 0.0
-    if not 0 < asked < math.inf:  # nothing, "at once", or rubbish
+    if not 0 < asked < math.inf:  # not sent, "at once", or not usable
         delay = _backoff(policy, attempt, random)
     elif asked <= policy.max_retry_after:
         delay = float(asked)
@@ -125,7 +125,7 @@ def decide(
 def _worth_it(policy: RetryPolicy, failure: Failure) -> bool:
     if failure.code == "ABORTED":
         return False
-    if failure.clock == "total":  # it counts all attempts together: nothing is left to try in
+    if failure.clock == "total":  # it counts all attempts, so no time is left
         return False
     return failure.retryable or failure.code in (policy.retryable_codes or ())
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The rooms of the package: those that it needs, and those that a copy may leave out.
+"""The rooms of the package: the required ones, and those that a copy may leave out.
 
-In: an import that failed. Out: the sentence that says which room is missing and how to get
-it, or nothing where something else is missing.
+In: an import that failed. Out: a sentence that says which room is missing and how to add
+it; "" if something else is missing.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Mapping, Tuple
 
 REQUIRED = ("values", "wire", "transport", "providers", "runtime", "client")
-"""Each copy has these."""
+"""Every copy has these rooms."""
 
 OPTIONAL: Mapping[str, Tuple[str, ...]] = {
     "session": (),
@@ -19,16 +19,16 @@ OPTIONAL: Mapping[str, Tuple[str, ...]] = {
     "loopback": (),
     "cli": ("config", "loopback"),
 }
-"""A room that a copy may leave out → the optional rooms that come along with it."""
+"""A room that a copy may leave out → the optional rooms that are copied with it."""
 
 
 def left_out(what: str, error: ModuleNotFoundError, package: str) -> str:
-    """Return the sentence for a room that this copy leaves out; "" for any other module.
+    """Return a sentence about a room that this copy leaves out; "" for any other module.
 
     Args:
-        what: what was asked for, as the sentence begins.
-        error: what the import raised.
-        package: the package's name, whatever name it is carried under.
+        what: what was asked for; the sentence begins with it.
+        error: the error of the import.
+        package: the package's name, which a vendored copy may have changed.
     """
     above, _, room = (error.name or "").rpartition(".")
     if above != package or room not in OPTIONAL:

@@ -3,8 +3,8 @@
 
 In: the text of a payload, or of a finished tool call's arguments.
 Out: the value. Refused with ``ValueError`` and a reason: anything before or
-after the document, NaN and Infinity, duplicate keys (where asked), numbers that
-Python itself refuses, nesting beyond ``MAX_DEPTH``. Nothing is repaired (RFC 8259).
+after the document, NaN and Infinity, duplicate keys (``loads_unique``), numbers
+that Python itself refuses, nesting beyond ``MAX_DEPTH``. Nothing is repaired (RFC 8259).
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ import json
 from typing import Any, Callable, Dict, List, NoReturn, Tuple
 
 MAX_DEPTH = 200
-"""Nesting accepted; what each Python's parser takes differs, and what walks the value
-afterwards (freezing, mending) takes less, so the limit is ours. RFC 8259 §9 allows one."""
+"""The deepest nesting that is accepted. The parsers of the Pythons accept different depths, and
+the code that walks the value later (freezing, mending) accepts less. RFC 8259 §9 allows a limit."""
 
 
 def loads(text: str) -> Any:
-    """Return the value of the one document in ``text``.
+    """Return the value of the JSON document in ``text``.
 
     Raises:
-        ValueError: with the reason, when it is not exactly one JSON document.
+        ValueError: with the reason, if ``text`` is not exactly one JSON document.
     """
     return _decode(DECODER, text)
 
 
 def loads_unique(text: str) -> Any:
-    """Like ``loads``, and refuse an object that has a key twice."""
+    """Like ``loads``, but also refuse an object that has a key twice."""
     return _decode(_UNIQUE_DECODER, text)
 
 
@@ -65,7 +65,7 @@ def _decode(decoder: json.JSONDecoder, text: str) -> Any:
 
 def is_too_deep(text: str, value: Any, most: int = MAX_DEPTH) -> bool:
     """Say whether ``value``, read from ``text``, nests more than ``most`` levels deep."""
-    # Counting is cheap and nearly always enough: brackets inside strings only add.
+    # Counting is cheap and nearly always enough. Brackets in strings only raise the count.
     return text.count("[") + text.count("{") > most and is_deep(value, most)
 
 
@@ -99,9 +99,9 @@ def _unique(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:
 
 DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 read_value: Callable[[str, int], Tuple[Any, int]] = DECODER.scan_once  # type: ignore[attr-defined]
-"""Returns the value that begins at a place of a text, and where it ends.
+"""Returns the value that begins at a position of a text, and the position where it ends.
 
-``raw_decode`` without its call on the way, 0.1 µs. Raises ``ValueError``, ``RecursionError``
-for deep nesting, ``StopIteration`` where no value begins. The attribute is not documented, but
-has been on every ``JSONDecoder`` since Python 2.6."""
+It saves the 0.1 µs that ``raw_decode`` takes to call it. Raises ``ValueError``;
+``RecursionError`` for deep nesting; ``StopIteration`` if no value begins there. The attribute is
+not documented, but every ``JSONDecoder`` has had it since Python 2.6."""
 _UNIQUE_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=_unique)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What an answer cost in tokens, in one provider-neutral value.
+"""The tokens of an answer, in one form for all providers.
 
-In: the counts a dialect read out of a provider's last usage report.
-Out: ``TokenUsage``, where an unknown count is None: never zero, never
-invented. Summing two usages keeps what is known. ``raw`` keeps the report itself.
+In: the counts that a dialect read from the provider's last usage report.
+Out: ``TokenUsage``. An unknown count is None; it is never zero and never guessed.
+The sum of two usages keeps the counts that are known. ``raw`` is the report itself.
 """
 
 from __future__ import annotations
@@ -19,12 +19,11 @@ _COUNTS = (*_INPUT, "output_tokens", "reasoning_tokens")
 
 @dataclass(frozen=True)
 class TokenUsage:
-    """The tokens of one answer; every count is 0 or more, or None when unknown.
+    """The tokens of one answer. Every count is 0 or more, or None if it is unknown.
 
-    ``input_tokens`` counts uncached input only and ``output_tokens`` includes
-    reasoning; billed input is ``billed_input_tokens``. ``raw`` is the provider's last
-    report as it came, for its cost and other counts. Two usages with the same counts
-    are equal, whatever their ``raw``.
+    ``input_tokens`` counts uncached input only; ``billed_input_tokens`` counts all input.
+    ``output_tokens`` includes reasoning. ``raw`` is the provider's last report as it came,
+    with its cost and other counts. ``raw`` does not affect equality.
     """
 
     input_tokens: Optional[int] = None
@@ -40,12 +39,12 @@ class TokenUsage:
 
     @property
     def billed_input_tokens(self) -> Optional[int]:
-        """The sum of the three input counts; None when none of them is known."""
+        """The sum of the input counts that are known; None if all three are unknown."""
         return self._sum(*_INPUT)
 
     @property
     def total_tokens(self) -> Optional[int]:
-        """The sum of input and output, as far as known; None when neither is."""
+        """The sum of the input and output counts that are known; None if all are unknown."""
         return self._sum(*_INPUT, "output_tokens")
 
     def _sum(self, *names: str) -> Optional[int]:
@@ -53,7 +52,7 @@ class TokenUsage:
         return sum(known) if known else None
 
     def __add__(self, other: TokenUsage) -> TokenUsage:
-        """Sum two usages; a count unknown in both stays unknown. The sum has no ``raw``."""
+        """Sum two usages. A count that is unknown in both stays unknown. The sum has no ``raw``."""
         if not isinstance(other, TokenUsage):
             return NotImplemented
         sums: Dict[str, Optional[int]] = {}
@@ -63,11 +62,11 @@ class TokenUsage:
         return TokenUsage(**sums)  # type: ignore[arg-type]
 
     def to_dict(self) -> Dict[str, Any]:
-        """Return the known counts, and ``raw`` where there is one."""
+        """Return the known counts, and ``raw`` if it is set."""
         shown = {item.name: getattr(self, item.name) for item in fields(self)}
         return {name: thaw(value) for name, value in shown.items() if value is not None}
 
     @classmethod
     def from_dict(cls, counts: Mapping[str, Any]) -> TokenUsage:
-        """Read what ``to_dict`` wrote; unknown names are passed over."""
+        """Read what ``to_dict`` wrote; unknown names are ignored."""
         return cls(**{f.name: counts[f.name] for f in fields(cls) if f.name in counts})

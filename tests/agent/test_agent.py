@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The agent's loop, sentence by sentence, against a provider that takes valid histories only."""
+"""The agent's loop against a provider that accepts valid histories only."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ TOOLS = (echo, fail, crash, write)
 
 
 def test_text_ends_the_turn() -> None:
-    """An answer without calls is the end: one step, its message, its usage."""
+    """An answer without calls ends the turn: one step, its message, its usage."""
     with scene([says("hello", usage=USAGE)], TOOLS, system="be kind") as at:
         result = at.run("hi")
         assert (result.reason, result.ok, result.text, result.steps) == ("stop", True, "hello", 1)
@@ -94,7 +94,7 @@ def test_tools_run_in_order_and_their_results_go_back() -> None:
 
 
 def test_second_run_goes_on_with_the_conversation() -> None:
-    """What was said stays said, and a step may use its ids again."""
+    """A second run sends the earlier messages, and a step may use ids again."""
     answers = [calls(("echo", '{"text": "1"}')), says("one"),
                calls(("echo", '{"text": "2"}')), says("two")]
     with scene(answers, TOOLS) as at:
@@ -148,7 +148,7 @@ def test_callbacks_see_chunks_and_events() -> None:
 
 
 def test_bare_runtime_serves_too() -> None:
-    """An ``LlmRuntime`` works with a config of its own, and needs one."""
+    """An ``LlmRuntime`` works with its own config, and is refused without one."""
     with scene([says("hi")]) as at:
         runtime: LlmRuntime = at.client.runtime
         with pytest.raises(ValueError, match="config"):
@@ -160,14 +160,14 @@ def test_bare_runtime_serves_too() -> None:
 
 
 def test_client_with_a_config() -> None:
-    """A config given beside a client says how it is asked."""
+    """A config given with a client sets how the model is asked."""
     with scene([says("hi")], config=CallConfig("m2", max_tokens=7)) as at:
         at.run()
         assert at.server.requests[0]["max_tokens"] == 7
 
 
 def test_retry_of_the_client_holds_and_unseen_chunks_allow_it() -> None:
-    """A step that broke off is tried again where nobody had seen its chunks."""
+    """A step that broke off is tried again if nobody saw its chunks."""
     broken = {"steps": [{"text": "half"}]}
     policy = RetryPolicy(max_retries=1, initial_delay=0.01)
     with scene([broken, says("whole")], retry=policy) as at:
@@ -192,7 +192,7 @@ def test_retry_of_the_client_holds_and_unseen_chunks_allow_it() -> None:
 def test_failed_answer_ends_the_turn(
     answer: Dict[str, Any], reason: str, code: str, after_tools: bool
 ) -> None:
-    """Each failure of the model has its reason, raises nothing, and spoils no history."""
+    """Each failure of the model has its reason, is not raised, and leaves a valid history."""
     before = [calls(("echo", "{}"))] if after_tools else []
     with scene([*before, answer, says("again")], TOOLS) as at:
         result = at.run()
@@ -204,7 +204,7 @@ def test_failed_answer_ends_the_turn(
 
 
 def test_max_tokens_has_a_reason_and_keeps_its_text() -> None:
-    """A cut answer ends the turn as such; its calls are dropped, an empty one leaves nothing."""
+    """A cut answer keeps its text, its calls are dropped, and an empty one is not recorded."""
     cut = {"steps": [{"text": "half"}, {"finish": "length"}, {"done": True}]}
     call = {"index": 0, "id": "c", "name": "echo", "arguments": "{}"}
     empty = {"steps": [{"tool_call": call}, {"finish": "length"}, {"done": True}]}
@@ -218,7 +218,7 @@ def test_max_tokens_has_a_reason_and_keeps_its_text() -> None:
 
 
 def test_reasoning_alone_is_a_success() -> None:
-    """An answer that is only reasoning is an answer without text (row L7 b)."""
+    """An answer of reasoning alone is an answer without text (row L7 b)."""
     answer = {"steps": [{"reasoning": "hm"}, {"finish": "stop"}, {"done": True}]}
     with scene([answer, says("x")]) as at:
         result = at.run()
@@ -228,7 +228,7 @@ def test_reasoning_alone_is_a_success() -> None:
 
 
 def test_tool_only_turn_sends_empty_content() -> None:
-    """A message of calls alone goes out with ``""``, never null (row L10)."""
+    """A message of calls alone is sent with ``""``, never null (row L10)."""
     with scene([calls(("echo", "{}")), says("x")], TOOLS) as at:
         result = at.run()
         sent = at.server.requests[1]["messages"][1]
@@ -237,7 +237,7 @@ def test_tool_only_turn_sends_empty_content() -> None:
 
 
 def test_tool_error_goes_back_once() -> None:
-    """A ToolError, an unknown name and bad arguments are told to the model, which goes on."""
+    """The model gets a ToolError, an unknown name and bad arguments, and goes on."""
     answer = calls(
         ("fail", '{"text": "a"}'), ("nothing", "{}"), ("echo", '{"text": 5}'), ("echo", "[1]"),
         ("fail", '{"text": "b"}'), ("echo", "{}"),
@@ -262,7 +262,7 @@ def test_tool_error_goes_back_once() -> None:
     ("fail", '{"text": "a"}'), ("nothing", "{}"), ("echo", '{"text": 5}'),
 ])
 def test_same_failure_again_stops(name: str, arguments: str) -> None:
-    """Same tool, arguments and error a second time: the loop stops and runs no more."""
+    """The same call with the same error a second time stops the loop."""
     spaced = arguments.replace(":", " :")  # the same arguments in other letters
     answers = [calls((name, arguments)), calls(("echo", "{}")),
                calls((name, spaced), ("echo", '{"text": "b"}')), says("never")]
@@ -276,7 +276,7 @@ def test_same_failure_again_stops(name: str, arguments: str) -> None:
 
 
 def test_same_failure_in_a_later_run_is_new() -> None:
-    """The user has spoken in between: the model may try again."""
+    """In a later run the model may make the failed call again."""
     answers = [calls(("fail", "{}")), says("one"), calls(("fail", "{}")), says("two")]
     with scene(answers, TOOLS) as at:
         assert at.run().text == "one"
@@ -284,7 +284,7 @@ def test_same_failure_in_a_later_run_is_new() -> None:
 
 
 def test_other_exception_stops_as_polluted() -> None:
-    """A crash stops the loop; the calls after it are answered, and not executed."""
+    """A crash stops the loop; the calls after it get "not executed"."""
     ran: List[str] = []
 
     @tool
@@ -306,7 +306,7 @@ def test_other_exception_stops_as_polluted() -> None:
 
 
 def test_report_hands_every_failure_to_the_model() -> None:
-    """With ``on_tool_error="report"`` crashes and repeated failures do not stop."""
+    """With ``on_tool_error="report"`` crashes and repeated failures do not stop the loop."""
     answers = [calls(("crash", "{}"), ("echo", "{}")), calls(("crash", "{}")),
                calls(("fail", "{}")), calls(("fail", "{}")), says("done")]
     with scene(answers, TOOLS, on_tool_error="report") as at:
@@ -320,7 +320,7 @@ def test_report_hands_every_failure_to_the_model() -> None:
     ("\ud800", "\ufffd"),
 ])
 def test_tool_may_return_anything(value: Any, text: str) -> None:
-    """Whatever a tool returns becomes text the provider takes (row L6)."""
+    """Any value that a tool returns becomes text that the provider accepts (row L6)."""
     with scene([calls(("any", "{}")), says("x")], [Tool("any", "", None, lambda: value)]) as at:
         result = at.run()
         assert result.tool_calls[0].content == text
@@ -329,7 +329,7 @@ def test_tool_may_return_anything(value: Any, text: str) -> None:
 
 @pytest.mark.parametrize("raises", [False, True])
 def test_output_is_capped(raises: bool) -> None:
-    """A result is at most ``max_output_bytes``, and says what was cut; an error's text too."""
+    """A result or an error has at most ``max_output_bytes``, and says what was cut."""
     def flood() -> str:
         if raises:
             raise ToolError("é" * 1_000_000)
@@ -342,7 +342,7 @@ def test_output_is_capped(raises: bool) -> None:
 
 
 def test_approver_decides() -> None:
-    """True runs, False refuses, words refuse and are told; nothing else counts as yes."""
+    """True runs, False refuses, a string refuses with a reason, anything else refuses."""
     verdicts: Dict[str, Any] = {"a": True, "b": False, "c": "too late", "d": None, "e": 1}
     asked: List[ToolCall] = []
 
@@ -364,7 +364,7 @@ def test_approver_decides() -> None:
 
 @pytest.mark.parametrize("allowed", [False, True])
 def test_mutating_tool_needs_an_approver_unless_allowed(allowed: bool) -> None:
-    """Without an approver a mutating tool runs only where all are allowed."""
+    """Without an approver a mutating tool runs only with ``allow_mutating``."""
     answers = [calls(("write", "{}"), ("echo", "{}")), says("x")]
     with scene(answers, TOOLS, allow_mutating=allowed) as at:
         result = at.run()
@@ -388,7 +388,7 @@ def test_tool_gets_cancel_and_call_id() -> None:
 
 
 def test_cancel_in_a_tool_leaves_a_valid_history() -> None:
-    """Cancel during the first of three calls: each has one result, and the session goes on."""
+    """After a cancel in the first of three calls, each has one result, and the session goes on."""
     event = threading.Event()
 
     @tool
@@ -413,7 +413,7 @@ def test_cancel_in_a_tool_leaves_a_valid_history() -> None:
 
 
 def test_cancel_in_the_approver_runs_nothing() -> None:
-    """An approver during which the user cancels decides nothing any more."""
+    """If the user cancels during the approver, its decision does not count."""
     event = threading.Event()
 
     def approve(call: ToolCall) -> bool:
@@ -426,7 +426,7 @@ def test_cancel_in_the_approver_runs_nothing() -> None:
 
 
 def test_cancel_between_answer_and_tools_runs_nothing() -> None:
-    """Cancel set once the answer is whole: no tool runs, and nobody is asked about one."""
+    """After a cancel at the whole answer, no tool runs and nobody is asked to approve."""
     event = threading.Event()
     asked: List[ToolCall] = []
 
@@ -442,7 +442,7 @@ def test_cancel_between_answer_and_tools_runs_nothing() -> None:
 
 
 def test_tool_that_raises_for_cancel_is_cancelled_not_polluted() -> None:
-    """Once the user has cancelled, it is the user who stopped it."""
+    """A tool that raises after the user cancelled does not count as failed."""
     event = threading.Event()
 
     @tool
@@ -458,7 +458,7 @@ def test_tool_that_raises_for_cancel_is_cancelled_not_polluted() -> None:
 
 
 def test_cancel_in_the_model_s_stream() -> None:
-    """The stream stops, what had come is told, and the session can go on."""
+    """The stream stops, the partial answer is in the result, and the session can go on."""
     event = threading.Event()
     stalls = {"steps": [{"text": "hal"}, {"stall": True}]}
 
@@ -488,7 +488,7 @@ def test_cancel_while_the_server_is_silent() -> None:
 
 
 def test_cancel_set_before_sends_nothing() -> None:
-    """Nothing goes out, and the prompt stays for later."""
+    """Nothing is sent, and the prompt is kept."""
     event = threading.Event()
     event.set()
     with scene([says("x")], cancel=event) as at:
@@ -508,7 +508,7 @@ class Broken(Exception):
 ])
 @pytest.mark.parametrize("where", ["on_chunk", "on_event", "approve", "trim"])
 def test_error_of_a_callback_comes_out_unchanged(where: str, error: BaseException) -> None:
-    """The history is made valid first; then the very same exception comes out."""
+    """The history is made valid first; then the same exception is raised."""
     at_work = [True]
 
     def raises(given: Any) -> Any:
@@ -536,7 +536,7 @@ def test_error_of_a_callback_comes_out_unchanged(where: str, error: BaseExceptio
 
 
 def leave(*_: Any) -> Any:
-    """End the program, as a checker made of a command line's parser does."""
+    """End the program, as a checker built on a command-line parser does."""
     sys.exit(3)
 
 
@@ -557,19 +557,19 @@ def leaves() -> str:
 
 @tool
 def leaves_late() -> Any:
-    """Return what ends the program when it is shown."""
+    """Return a value that ends the program when it is shown."""
     return type("Odd", (), {"__str__": leave})()
 
 
 @tool
 def leaves_early(made: Leaving) -> str:
-    """Take a value that ends the program."""
+    """Take a value that ends the program when it is made."""
     return "never"
 
 
 @pytest.mark.parametrize("name", ["leaves", "leaves_late"])
 def test_sys_exit_in_a_tool_is_a_failure_of_the_tool(name: str) -> None:
-    """It stops the loop as polluted, and ends neither the run nor the program."""
+    """It stops the loop as a tool failure, and ends neither the run nor the program."""
     answer = calls(("echo", "{}"), (name, "{}"), ("echo", '{"text": "b"}'))
     with scene([answer, says("on")], [echo, leaves, leaves_late]) as at:
         result = at.run()
@@ -589,7 +589,7 @@ def test_sys_exit_in_a_tool_is_reported_where_failures_are() -> None:
 
 
 def test_sys_exit_in_a_check_refuses_the_arguments() -> None:
-    """``validate`` and a dataclass may refuse in any way."""
+    """``validate`` and a dataclass may refuse with any exception."""
     checked = Tool("checked", "", {}, lambda: "never", validate=leave)
     answer = calls(("checked", "{}"), ("leaves_early", '{"made": {}}'))
     with scene([answer, says("on")], [checked, leaves_early]) as at:
@@ -599,12 +599,12 @@ def test_sys_exit_in_a_check_refuses_the_arguments() -> None:
 
 
 class Signalled(KeyboardInterrupt):
-    """What a program's own signal handler raises."""
+    """The exception of a program's own signal handler."""
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), Signalled()])
 def test_interrupt_in_a_tool_makes_history_valid_and_comes_out(error: BaseException) -> None:
-    """Ctrl-C in a tool: what ran is told apart from what did not, then it is raised."""
+    """Ctrl-C in a tool: each call gets its result, started or not, then it is raised."""
     @tool
     def interrupted() -> str:
         """Be interrupted."""
@@ -624,7 +624,7 @@ def test_interrupt_in_a_tool_makes_history_valid_and_comes_out(error: BaseExcept
 
 
 class Group(BaseException):
-    """Stands for the builtin one, which older Pythons have not."""
+    """Stands for the builtin class, which older Pythons lack."""
 
     def __init__(self, *exceptions: BaseException) -> None:
         super().__init__(f"unhandled errors in a TaskGroup ({len(exceptions)} sub-exceptions)")
@@ -635,7 +635,7 @@ GROUP = type("BaseExceptionGroup", (Group,), {})
 
 
 class TimedOut(BaseException):
-    """A clock of another library, whose exception is no Exception."""
+    """A time-out of another library, which is not an ``Exception``."""
 
 
 @pytest.mark.parametrize("error, words", [
@@ -648,7 +648,7 @@ class TimedOut(BaseException):
 def test_only_an_interrupt_comes_out_of_a_tool(
     error: BaseException, words: str, where: str
 ) -> None:
-    """Whatever else is raised, and wherever, is an outcome like that of ``sys.exit()``."""
+    """Any other exception is an outcome like that of ``sys.exit()``."""
     def raises(*_: Any) -> Any:
         raise error
 
@@ -674,7 +674,7 @@ def test_only_an_interrupt_comes_out_of_a_tool(
 ])
 @pytest.mark.parametrize("where", ["run", "check"])
 def test_interrupt_comes_out_of_a_group_too(error: BaseException, where: str) -> None:
-    """Ctrl-C while a tool's task group runs arrives inside of a group, and is one all the same."""
+    """Ctrl-C inside an exception group is raised as a KeyboardInterrupt."""
     def raises(*_: Any) -> Any:
         raise error
 
@@ -688,7 +688,7 @@ def test_interrupt_comes_out_of_a_group_too(error: BaseException, where: str) ->
 
 @pytest.mark.parametrize("leave_at", range(1, 14))
 def test_leaving_iter_anywhere_leaves_a_valid_history(leave_at: int) -> None:
-    """A consumer may walk away after any event."""
+    """A consumer may leave after any event."""
     answers = [calls(("echo", "{}"), ("fail", "{}")), says("on")]
     with scene(answers, TOOLS) as at:
         events = at.agent.iter("go")
@@ -700,7 +700,7 @@ def test_leaving_iter_anywhere_leaves_a_valid_history(leave_at: int) -> None:
 
 
 def test_one_turn_at_a_time() -> None:
-    """An agent whose turn is under way refuses another, and is free again afterwards."""
+    """An agent refuses a second turn while one is under way, and accepts it afterwards."""
     holder: List[Agent] = []
 
     @tool
@@ -717,7 +717,7 @@ def test_one_turn_at_a_time() -> None:
 
 
 def test_prompt_may_be_a_message() -> None:
-    """A user message, with an image say, is a prompt too."""
+    """A prompt may be a user message, for example with an image."""
     image = {"type": "image_url", "image_url": {"url": "https://h/u"}}
     parts = [{"type": "text", "text": "what?"}, image]
     with scene([says("x")]) as at:
@@ -731,7 +731,7 @@ def test_prompt_may_be_a_message() -> None:
     ({"role": "tool", "tool_call_id": "x", "content": "y"}, ValueError), (None, ValueError),
 ])
 def test_odd_prompt_is_refused_before_anything(prompt: Any, error: Any) -> None:
-    """A prompt that is none raises, and leaves no trace."""
+    """An invalid prompt raises, and nothing is recorded."""
     with scene([says("x")]) as at:
         for way in (at.agent.run, at.agent.iter):
             with pytest.raises(error):
@@ -741,7 +741,7 @@ def test_odd_prompt_is_refused_before_anything(prompt: Any, error: Any) -> None:
 
 
 def test_prompt_nothing_can_carry_is_in_the_result() -> None:
-    """A lone surrogate half is refused before it spoils the log (row T21)."""
+    """A lone surrogate half is refused before it gets into the log (row T21)."""
     with scene([says("x")]) as at:
         result = at.run("hi \ud83d")
         assert result.reason == "error" and result.messages == ()
@@ -755,7 +755,7 @@ def test_prompt_nothing_can_carry_is_in_the_result() -> None:
     (CallConfig("m", extra_body={"n": 2}), "INVALID_REQUEST"),
 ])
 def test_local_mistake_is_in_the_result(config: CallConfig, code: str) -> None:
-    """What is refused before any I/O ends the turn like any other failure of a call."""
+    """A call refused before any I/O ends the turn like any other failed call."""
     with scene([says("x")], config=config) as at:
         result = at.run()
         assert result.reason == "error" and at.server.requests == []
@@ -763,7 +763,7 @@ def test_local_mistake_is_in_the_result(config: CallConfig, code: str) -> None:
 
 
 def test_disk_that_fails_is_in_the_result(tmp_path: Path) -> None:
-    """A log that cannot be written ends the turn, and raises nothing."""
+    """A log that cannot be written ends the turn, and nothing is raised."""
     room = [5]
 
     def write_some(fd: int, data: bytes) -> int:
@@ -795,7 +795,7 @@ def test_odd_agent_is_refused_when_made(options: Dict[str, Any], error: Any) -> 
 
 
 def test_registry_may_grow_between_turns() -> None:
-    """What is offered is what the registry has when a turn begins."""
+    """A turn offers the tools that the registry has when the turn begins."""
     registry = ToolRegistry()
     with scene([says("x")], registry) as at:
         at.run()
@@ -824,7 +824,7 @@ def test_words_of_turn_end_are_closed() -> None:
 
 @pytest.mark.parametrize("how", ["left", "interrupted"])
 def test_turn_without_a_result_ends_with_the_word_closed(how: str) -> None:
-    """A consumer that leaves, and an exception on its way out, have no reason of their own."""
+    """If the consumer leaves or an exception is raised, the turn ends with ``closed``."""
     @tool
     def interrupted() -> str:
         """Be interrupted."""
@@ -842,7 +842,7 @@ def test_turn_without_a_result_ends_with_the_word_closed(how: str) -> None:
 
 
 def test_log_of_a_turn_has_no_key(tmp_path: Path) -> None:
-    """The key that went over the wire stands nowhere in the log (row L11)."""
+    """The key that was sent is nowhere in the log (row L11)."""
     key = "sk-very-secret-0123456789"
     path = tmp_path / "log"
     with Session.open(path) as session, StrictServer([calls(("echo", "{}")), says("x")]) as server:
@@ -853,7 +853,7 @@ def test_log_of_a_turn_has_no_key(tmp_path: Path) -> None:
 
 
 def test_session_of_a_file_is_continued(tmp_path: Path) -> None:
-    """A turn in one process, the next in another, one conversation."""
+    """A turn in one process and the next in another make one conversation."""
     path = tmp_path / "log"
     with Session.open(path) as session:
         with scene([calls(("echo", "{}")), says("one")], TOOLS, session=session) as at:
@@ -871,7 +871,7 @@ IMAGE = {"role": "user", "content": [
 
 
 def test_prompt_the_provider_cannot_take_is_not_kept() -> None:
-    """An image for a provider without images is refused here and spoils no later turn."""
+    """An image that the provider does not accept is refused, and later turns work."""
     with StrictServer([says("x")]) as server:
         with Client("m", provider="deepseek", base_url=server.base_url, api_key="k") as client:
             agent = Agent(client)
@@ -889,7 +889,7 @@ def test_prompt_the_provider_cannot_take_is_not_kept() -> None:
     Message("user", (TextBlock(5),)),  # type: ignore[arg-type]
 ])
 def test_empty_or_broken_prompt_is_refused_before_anything(prompt: Any) -> None:
-    """Nothing said is no prompt, and neither is what has no readable shape."""
+    """An empty prompt and a prompt of another shape are refused."""
     with scene([says("x")]) as at:
         for way in (at.agent.run, at.agent.iter):
             with pytest.raises((TypeError, ValueError)):
@@ -899,7 +899,7 @@ def test_empty_or_broken_prompt_is_refused_before_anything(prompt: Any) -> None:
 
 
 class Unshown(ToolError):
-    """A failure whose message cannot be made."""
+    """A failure whose message cannot be shown."""
 
     def __str__(self) -> str:
         raise self.args[0]
@@ -911,7 +911,7 @@ class Unshown(ToolError):
     (StopIteration(), "failed"),
 ])
 def test_whatever_a_tool_raises_is_its_own_failure(error: BaseException, status: str) -> None:
-    """What cannot be shown is told by its type, and asyncio's exceptions end nobody else."""
+    """An exception that cannot be shown is told by its type; asyncio's end only the tool."""
     @tool
     def raises() -> str:
         """Raise it."""
@@ -925,7 +925,7 @@ def test_whatever_a_tool_raises_is_its_own_failure(error: BaseException, status:
 
 
 def test_check_whose_refusal_cannot_be_shown_refuses() -> None:
-    """``validate`` may raise what has no words."""
+    """``validate`` may raise an exception that cannot be shown."""
     def validate(arguments: Any) -> None:
         raise Unshown(KeyError())
 
@@ -969,7 +969,7 @@ def test_tool_that_meddles_is_in_the_result(how: str) -> None:
 
 @pytest.mark.parametrize("where", ["on_chunk", "on_event", "approve", "trim", "hook"])
 def test_stop_iteration_of_a_callback_comes_out_unchanged(where: str) -> None:
-    """It is no end of anything here; of ``iter`` it is the cause of a RuntimeError."""
+    """``run`` raises it as it is; ``iter`` raises it as the cause of a RuntimeError."""
     error = StopIteration("mine")
 
     def raises(given: Any) -> Any:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""When the model is asked again: broken calls, failures, paused answers; and how it is asked."""
+"""When the model is asked again (broken calls, failures, paused answers), and with what."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def watched(answers: List[Any], **options: Any) -> Tuple[Any, List[AgentEvent], 
 
 
 def test_step_with_a_broken_call_is_asked_again_and_its_chunks_are_void() -> None:
-    """No call of the broken answer runs; an event says that the chunks before it do not count."""
+    """No call of the broken answer runs; an event says its chunks do not count."""
     result, events, at = watched([BROKEN, GOOD, says("done")])
     assert (result.reason, result.text, result.steps) == ("stop", "done", 2)
     assert [outcome.content for outcome in result.tool_calls] == ["echo x"]
@@ -71,7 +71,7 @@ def test_step_with_a_broken_call_is_asked_again_and_its_chunks_are_void() -> Non
 
 
 def test_broken_call_nobody_saw_is_asked_again_without_a_word() -> None:
-    """Where no chunk was told, none is void; the log has the failed attempt."""
+    """Without shown chunks there is no ``void`` event; the log has the failed attempt."""
     told: List[str] = []
     with scene([BROKEN, says("done")], [echo], retry=QUICK,
                on_event=lambda event: told.append(event.type)) as at:
@@ -84,7 +84,7 @@ def test_broken_call_nobody_saw_is_asked_again_without_a_word() -> None:
 @pytest.mark.parametrize("retries", [0, 1, 2])
 @pytest.mark.parametrize("seen", [True, False])
 def test_broken_calls_share_the_tries_of_the_step(retries: int, seen: bool) -> None:
-    """As many tries as the policy has, whatever each failed with; then the turn ends."""
+    """A step has the policy's number of tries for all kinds of failure; then the turn ends."""
     policy = RetryPolicy(max_retries=retries, initial_delay=0.001)
     failing = [BUSY, BROKEN, BROKEN][-retries - 1:]
     chunks: List[StreamChunk] = []
@@ -99,7 +99,7 @@ def test_broken_calls_share_the_tries_of_the_step(retries: int, seen: bool) -> N
 
 
 def test_each_step_has_tries_of_its_own() -> None:
-    """A try that one step used is there again for the next."""
+    """A try that one step used is available again for the next step."""
     answers = [BROKEN, BROKEN, GOOD, BROKEN, BROKEN, says("done")]
     result, events, _ = watched(answers)
     assert result.text == "done"
@@ -107,14 +107,14 @@ def test_each_step_has_tries_of_its_own() -> None:
 
 
 def test_other_failures_after_chunks_are_not_asked_again() -> None:
-    """What broke off in sight ends the turn, as a client's stream does."""
+    """An answer that broke off after shown chunks ends the turn."""
     result, events, at = watched([{"steps": [{"text": "half"}]}, says("late")])
     assert result.failure.code == "STREAM_CLOSED" and len(at.server.requests) == 1
     assert "void" not in [event.type for event in events]
 
 
 def test_cancel_while_waiting_to_ask_again() -> None:
-    """The wait between a broken answer and the next is one that cancel ends."""
+    """A cancel ends the wait between a broken answer and the next attempt."""
     cancel = threading.Event()
     policy = RetryPolicy(initial_delay=30, max_delay=30)
 
@@ -128,7 +128,7 @@ def test_cancel_while_waiting_to_ask_again() -> None:
 
 
 def test_consumer_that_leaves_at_the_event_leaves_a_valid_history() -> None:
-    """Leaving between the broken answer and the next closes the turn; the next one goes on."""
+    """Leaving after the broken answer closes the turn; the next turn works."""
     with scene([BROKEN, says("x"), says("done")], [echo], retry=QUICK) as at:
         events = at.agent.iter("go")
         assert any(event.type == "void" for event in events)
@@ -158,7 +158,7 @@ def test_policy_of_the_agent_then_of_the_client(
 
 
 def test_agent_retries_where_nobody_says_otherwise() -> None:
-    """RetryPolicy() holds for an agent; the same client alone makes one request."""
+    """An agent retries by RetryPolicy(); the same client alone makes one request."""
     busy = {**BUSY, "status": 429}
     with scene([busy, says("yes"), busy], retry=None) as at:
         assert at.run().text == "yes" and len(at.server.requests) == 2
@@ -168,7 +168,7 @@ def test_agent_retries_where_nobody_says_otherwise() -> None:
 
 
 def test_policy_of_a_runtime_is_the_adapters_or_the_default() -> None:
-    """An adapter's policy counts under a runtime; without one it is RetryPolicy()."""
+    """A runtime uses its adapter's policy, or RetryPolicy() without one."""
     failing = Adapter([LlmError("busy", "SERVER")], said("yes"))
     assert agent_of(failing).run("go").text == "yes"
     alone = Adapter([LlmError("busy", "SERVER")], said("yes"))
@@ -177,8 +177,8 @@ def test_policy_of_a_runtime_is_the_adapters_or_the_default() -> None:
 
 
 def test_policy_must_be_one() -> None:
-    """A number is no policy."""
-    with pytest.raises(TypeError, match="retry is a RetryPolicy, not int"):
+    """A number is refused as a policy."""
+    with pytest.raises(TypeError, match="retry must be a RetryPolicy, not int"):
         Agent(Client("m", base_url="http://127.0.0.1:9/v1"), retry=2)
 
 
@@ -204,7 +204,7 @@ class Adapter:
 
 
 def said(text: str, finish: str = "stop", **part: Any) -> List[StreamChunk]:
-    """Return the chunks of an answer: its text, and an opaque block where a part is given."""
+    """Return the chunks of an answer: its text, and an opaque block if ``part`` is given."""
     block = OpaqueBlock(FrozenDict(part))
     ends: List[StreamChunk] = [BlockEnd(0, TextBlock(text)), Finish(FinishReason(finish))]
     if part:
@@ -221,7 +221,7 @@ def agent_of(adapter: Adapter, **options: Any) -> Agent:
 
 
 def test_paused_answer_goes_back_unchanged() -> None:
-    """It is the last message of the next request, nothing of the user's is put after it."""
+    """It is the last message of the next request, with no user message after it."""
     adapter = Adapter(said("one ", "paused", type="search", q="x"), said("two"))
     result = agent_of(adapter).run("go")
     assert (result.reason, result.steps, result.text) == ("stop", 2, "two")
@@ -232,7 +232,7 @@ def test_paused_answer_goes_back_unchanged() -> None:
 
 @pytest.mark.parametrize("pauses, reason, requests", [(6, "stop", 7), (7, "max-pauses", 7)])
 def test_seventh_pause_in_a_row_ends_the_turn(pauses: int, reason: str, requests: int) -> None:
-    """Six are gone on from; at the seventh the provider is not asked again."""
+    """After six pauses the provider is asked again; after the seventh it is not."""
     adapter = Adapter(*[said(f"{n} ", "paused") for n in range(pauses)], said("end"))
     result = agent_of(adapter).run("go")
     assert (result.reason, len(adapter.requests), result.steps) == (reason, requests, requests)
@@ -241,7 +241,7 @@ def test_seventh_pause_in_a_row_ends_the_turn(pauses: int, reason: str, requests
 
 
 def test_pauses_are_counted_in_a_row() -> None:
-    """A step with tools between them begins the count again; the caps of steps count them all."""
+    """A step with tools between them restarts the count; the cap of steps counts all answers."""
     six = [said(f"{n} ", "paused") for n in range(6)]
     call = calls_of("echo")
     adapter = Adapter(*six, call, *six, said("end"))
@@ -258,7 +258,7 @@ def calls_of(name: str) -> List[StreamChunk]:
 
 
 def test_paused_conversation_goes_on_without_a_prompt() -> None:
-    """None is enough where the last word is a paused answer, in a session opened again too."""
+    """None continues after a paused answer, also in a session opened again."""
     adapter = Adapter(said("one ", "paused"), said("two"))
     session = Session()
     first = agent_of(adapter, session=session, limits=AgentLimits(max_steps=1))
@@ -269,7 +269,7 @@ def test_paused_conversation_goes_on_without_a_prompt() -> None:
 
 
 def test_answer_that_waits_for_the_client_ends_the_turn() -> None:
-    """Its kind is named; the answer stays in the history, and nothing is asked again."""
+    """The failure names its kind; the answer stays in the history; nothing more is sent."""
     adapter = Adapter(waits("local_shell_call"))
     result = agent_of(adapter).run("go")
     assert (result.reason, result.failure.code) == ("error", "UNSUPPORTED_CONTENT")
@@ -287,7 +287,7 @@ def waits(kind: str) -> List[StreamChunk]:
 
 
 def test_agent_takes_what_a_call_takes() -> None:
-    """Sampling, ids, the body's own fields and headers are arguments of the agent."""
+    """Sampling, ids, extra body fields and headers are arguments of the agent."""
     asked: Dict[str, Any] = {
         "temperature": 0.5, "top_p": 0.9, "seed": 7, "max_tokens": 9, "stop": ["x"],
         "reasoning_effort": "low", "parallel_tool_calls": False, "tool_choice": "auto",
@@ -313,6 +313,6 @@ def test_what_is_asked_goes_over_the_config() -> None:
 
 @pytest.mark.parametrize("name", ["temprature", "model", "provider", "raw"])
 def test_argument_that_no_call_takes_is_refused(name: str) -> None:
-    """A misspelt name is told."""
+    """A misspelt argument is a TypeError that names it."""
     with pytest.raises(TypeError, match=f"Agent.. got an unexpected argument '{name}'"):
         Agent(Client("m", base_url="http://127.0.0.1:9/v1"), **{name: 1})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Changes after a failed change: what of an answer's calls still runs."""
+"""Changes after a failed change: which calls of the answer still run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def kept(*wanted: Any) -> Answer:
 
 
 class Bench:
-    """Tools that change things, and what of them ran."""
+    """Tools that change things, and a list of those that ran."""
 
     def __init__(self) -> None:
         self.ran: List[str] = []
@@ -68,7 +68,7 @@ class Bench:
 def test_change_after_a_failed_change_is_not_run(
     answer: Answer, report: bool, ran: List[str], last: str
 ) -> None:
-    """In [patch, commit] nothing is kept when the patch fails; reading and others go on."""
+    """In [patch, commit] commit does not run when patch fails; reading and others run."""
     bench = Bench()
     options: Dict[str, Any] = {"on_tool_error": "report"} if report else {}
     with scene([answer, says("x")], bench.tools, allow_mutating=True, **options) as at:
@@ -80,7 +80,7 @@ def test_change_after_a_failed_change_is_not_run(
 
 
 def test_change_in_the_next_answer_runs() -> None:
-    """The model has read of the failure: what it asks for now is its decision."""
+    """The next answer may make changes, because the model has read of the failure."""
     bench = Bench()
     answers = [kept("patch", "commit"), kept("commit"), says("x")]
     with scene(answers, bench.tools, allow_mutating=True) as at:
@@ -88,7 +88,7 @@ def test_change_in_the_next_answer_runs() -> None:
 
 
 def test_nobody_is_asked_to_approve_what_is_not_run() -> None:
-    """The approver sees only calls that could run."""
+    """The approver gets only calls that could run."""
     bench, asked = Bench(), []
 
     def approve(call: Any) -> bool:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The agent's caps: each exact at n and n+1, judged before any tool of the step runs."""
+"""The agent's caps: each is exact at n and n+1, and is judged before any tool of the step runs."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_gate_is_exact(
     limits: Dict[str, int], answers: List[Answer], reason: str, ran: int, requests: int,
     words: Tuple[str, ...],
 ) -> None:
-    """The limit itself passes; one more runs nothing of its step, and no request follows."""
+    """The limit itself passes; one more runs no tool of its step, and no request follows."""
     counter = Counter()
     with scene([*answers, says("x")], [counter.count], limits=AgentLimits(**limits)) as at:
         result = at.run()
@@ -67,7 +67,7 @@ def test_gate_is_exact(
 
 
 def test_endless_loop_is_stopped() -> None:
-    """A model that asks for the same call for ever is stopped, and asked no more (row L1)."""
+    """A model that repeats one call for ever is stopped, and asked no more (row L1)."""
     counter = Counter()
     with loopback([asks(1)], [counter.count]) as (agent, server):
         result = agent.run("go")
@@ -76,7 +76,7 @@ def test_endless_loop_is_stopped() -> None:
 
 
 def test_caps_hold_for_one_run() -> None:
-    """Another prompt begins to count anew."""
+    """Every run counts from zero."""
     counter = Counter()
     answers = [asks(2), says("one"), asks(2), says("two")]
     with scene(answers, [counter.count], limits=AgentLimits(max_calls=2)) as at:
@@ -85,7 +85,7 @@ def test_caps_hold_for_one_run() -> None:
 
 
 def test_same_arguments_in_other_letters_are_the_same_call() -> None:
-    """Blanks and the order of keys make no other call of it."""
+    """Blanks and the order of keys do not make a call different."""
     @tool
     def pair(a: int, b: int) -> int:
         """Add."""
@@ -106,7 +106,7 @@ def context_of(body: Dict[str, Any]) -> int:
 
 @pytest.mark.parametrize("over", [0, 1])
 def test_context_gate_is_exact(over: int) -> None:
-    """A request of exactly the limit goes out; of a byte more it does not."""
+    """A request of exactly the limit is sent; one byte more is not."""
     counter = Counter()
     answers = [asks(1), says("é")]
     with scene(answers, [counter.count], system="ü") as at:
@@ -126,7 +126,7 @@ def test_context_gate_is_exact(over: int) -> None:
 
 
 def test_context_is_measured_as_it_is_sent() -> None:
-    """Messages and tools count, in UTF-8, the system prompt too."""
+    """Messages, tools and the system prompt count, in UTF-8."""
     said = [Message("user", "é")]  # type: ignore[arg-type]
     assert context_bytes(said) == len(
         '{"messages":[{"role":"user","content":"é"}]}'.encode("utf-8"))
@@ -137,7 +137,7 @@ def test_context_is_measured_as_it_is_sent() -> None:
 
 
 def test_prompt_over_the_context_is_not_kept() -> None:
-    """A prompt that is too large is told of, and the next one is not blocked by it."""
+    """A prompt that is too large is reported, and does not block the next prompt."""
     with scene([says("x")], limits=AgentLimits(max_context_bytes=500)) as at:
         result = at.run("a" * 500)
         assert (result.reason, result.messages) == ("max-context", ())
@@ -146,13 +146,13 @@ def test_prompt_over_the_context_is_not_kept() -> None:
 
 
 def keep_last(messages: Tuple[Message, ...]) -> List[Message]:
-    """Return what was said last by the user, and after it."""
+    """Return the last user message and the messages after it."""
     start = max(i for i, message in enumerate(messages) if message.role == "user")
     return list(messages[start:])
 
 
 def test_trim_makes_room() -> None:
-    """What ``trim`` returns is sent; the log and the result keep everything."""
+    """The messages that ``trim`` returns are sent; the log and the result keep everything."""
     limits = AgentLimits(max_context_bytes=1500)
     answers = [says("x" * 1000), says("short"), says("end")]
     with scene(answers, limits=limits, trim=keep_last) as at:
@@ -173,7 +173,7 @@ def test_trim_makes_room() -> None:
     (lambda messages: None, "error", "trim gave no valid history"),
 ])
 def test_trim_that_does_not_help(trim: Any, reason: str, words: str) -> None:
-    """What is still too large, or no valid history, is not sent."""
+    """A history that is still too large, or not valid, is not sent."""
     counter = Counter()
     first = calls(("count", "{}"))
     limits = AgentLimits(max_context_bytes=600)
@@ -186,7 +186,7 @@ def test_trim_that_does_not_help(trim: Any, reason: str, words: str) -> None:
 
 @pytest.mark.parametrize("text", ["x" * 2000, "ü" * 1000, "\n\"" * 500])
 def test_oldest_tool_outputs_make_room(text: str) -> None:
-    """A mark stands in their place, each call keeps its result, the newest output stays."""
+    """Marks replace the oldest outputs, each call keeps its result, the newest output stays."""
     @tool
     def read(n: int) -> str:
         """Read."""
@@ -223,7 +223,7 @@ def test_no_more_tool_outputs_go_than_have_to() -> None:
 
 
 def test_outputs_in_parts_and_of_one_message_go_too() -> None:
-    """A result keeps its call, whether it is an error, and its own fields."""
+    """A trimmed result keeps its call, its error flag and its own fields."""
     parts = [{"type": "text", "text": "z" * 400}]
     results = (ToolResult("a", parts, True, {"x": 1}), ToolResult("b", "y" * 400), ToolResult("c"))
     said = [Message("tool", results), Message("assistant", "x" * 400), Message("user", "hi")]
@@ -237,7 +237,7 @@ def test_outputs_in_parts_and_of_one_message_go_too() -> None:
 
 
 def test_short_outputs_and_the_users_words_are_left() -> None:
-    """A mark that would be longer than the output saves nothing; only tool outputs go."""
+    """Outputs shorter than a mark stay, and only tool outputs are replaced."""
     tools = [Tool("count", "", None, lambda: "short")]
     limits = AgentLimits(max_context_bytes=1200)
     answers = [calls(("count", "{}")), says("y" * 900), says("never")]
@@ -252,8 +252,8 @@ def test_short_outputs_and_the_users_words_are_left() -> None:
     ("tool_outputs", ValueError), ("", ValueError), (5, TypeError), (["tool-outputs"], TypeError),
 ])
 def test_odd_trim_is_refused_when_made(trim: Any, error: Any) -> None:
-    """It is a function or a known word."""
-    with pytest.raises(error, match="trim is 'tool-outputs' or a function"):
+    """``trim`` is a function or a known word."""
+    with pytest.raises(error, match="trim must be 'tool-outputs' or a function"):
         with scene([], trim=trim):
             pass
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Every history the loop ever sends is valid: after every kind of failure, cancel and kill.
+"""Every history that the loop sends is valid: after every kind of failure, cancel and kill.
 
-Random turns against a provider that answers 400 to anything else, seeded; and a process that
-is stopped with SIGKILL while its agent works, whose session another one continues.
+Seeded random turns run against a provider that answers 400 to an invalid history. A process is
+stopped with SIGKILL while its agent works, and another process continues its session.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.mark.parametrize("seed", range(16))
 def test_random_turns_send_valid_histories_only(seed: int, tmp_path: Path) -> None:
-    """Whatever happens in a turn, the next request is one that a strict provider takes."""
+    """After any turn, a strict provider accepts the next request."""
     world = World(seed)
     options: Dict[str, Any] = {
         "on_chunk": world.event, "on_event": world.event, "cancel": world.cancel,
@@ -112,5 +112,5 @@ BROKEN = {"role": "assistant", "content": "", "tool_calls": [
     ([ASKS, {**TELLS, "content": ""}], False),
 ])
 def test_strict_check_is_strict(messages: List[Dict[str, Any]], good: bool) -> None:
-    """The strict provider finds what it is there to find."""
+    """The strict provider refuses each kind of invalid history."""
     assert (faults(bodies(*messages)) == []) is good

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tools in processes of their own: what comes back, and that nothing stays behind."""
+"""Tools in processes of their own: what they return, and that no process is left."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def ids_in(path: Path) -> List[int]:
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
-    """Wait until something is so."""
+    """Wait until a condition is true."""
     end = time.monotonic() + PATIENCE
     while not condition():
         assert time.monotonic() < end, "it did not happen"
@@ -43,7 +43,7 @@ def wait_for(condition: Callable[[], bool]) -> None:
 
 
 def check_gone(path: Path) -> None:
-    """Hold that all processes of the file are gone, where the system can tell all of them."""
+    """Check that all processes of the file are gone, where the system can tell."""
     for pid in ids_in(path):
         if linux or pid != ids_in(path)[-1]:  # the last one has left the session on purpose
             wait_for(lambda: not is_alive(pid))
@@ -53,7 +53,7 @@ def check_gone(path: Path) -> None:
 
 @pytest.fixture
 def later() -> Iterator[Callable[[Callable[[], Any]], None]]:
-    """Do something in another thread."""
+    """Call a function in another thread, later."""
     threads: List[threading.Thread] = []
 
     def start(action: Callable[[], Any]) -> None:
@@ -66,7 +66,7 @@ def later() -> Iterator[Callable[[Callable[[], Any]], None]]:
 
 
 def test_isolated_tool_gets_its_arguments_and_returns_text() -> None:
-    """Hints hold in the other process too, the call id arrives, and it is another process."""
+    """In another process, hints are applied and the call id arrives."""
     words = run_isolated(isolated_tools.locate, {"point": {"x": 1}}, call_id="c7").split()
     assert words[:4] == ["Point", "1", "0", "c7"] and int(words[4]) != os.getpid()
 
@@ -76,7 +76,7 @@ def test_isolated_tool_gets_its_arguments_and_returns_text() -> None:
     tool(isolate=True, name="q")(isolated_tools.add),
 ])
 def test_plain_function_serves(made: Tool) -> None:
-    """A tool made of a function elsewhere runs by the function's own name."""
+    """A tool made from another module's function runs under the function's own name."""
     assert run_isolated(made, {"a": 1}) in ('{"a": 1}', "2")
 
 
@@ -87,7 +87,7 @@ def test_plain_function_serves(made: Tool) -> None:
     ("die", ToolCrashed, "died without an answer"),
 ])
 def test_failure_comes_back(how: str, error: Any, words: str) -> None:
-    """A ToolError stays one; everything else is a crash that says what it was."""
+    """A ToolError stays a ToolError; any other exception is a crash that names it."""
     with pytest.raises(error, match=words):
         run_isolated(isolated_tools.fail, {"how": how})
 
@@ -97,19 +97,19 @@ def test_failure_comes_back(how: str, error: Any, words: str) -> None:
     ("thread", "a thread stays"),
 ])
 def test_odd_success_comes_back(how: str, text: str) -> None:
-    """Printing is no result, input is empty, a thread that stays does not hold the answer."""
+    """Output is not a result, input is empty, and a thread does not delay the answer."""
     assert run_isolated(isolated_tools.fail, {"how": how}) == text
 
 
 def test_isolated_output_is_capped() -> None:
-    """The cap holds before anything comes back."""
+    """The output is cut in the tool's process."""
     shown = run_isolated(isolated_tools.fail, {"how": "big"}, max_bytes=1000)
     assert len(shown.encode("utf-8")) <= 1000 and "bytes left out]" in shown
 
 
 @posix
 def test_timeout_kills_the_tool_and_its_children(tmp_path: Path) -> None:
-    """At its timeout the process is gone, and what it had started too."""
+    """At its timeout the process and everything it started are killed."""
     path = tmp_path / "ids"
     began = time.monotonic()
     with pytest.raises(ToolTimeout, match="timeout of 1.5 s"):
@@ -122,7 +122,7 @@ def test_timeout_kills_the_tool_and_its_children(tmp_path: Path) -> None:
 def test_cancel_kills_the_tool_and_its_children(
     tmp_path: Path, later: Callable[[Callable[[], Any]], None]
 ) -> None:
-    """The caller's event ends the process at once."""
+    """The caller's event ends the process and its children at once."""
     path, event = tmp_path / "ids", threading.Event()
 
     def cancel() -> None:
@@ -137,7 +137,7 @@ def test_cancel_kills_the_tool_and_its_children(
 
 @posix
 def test_children_left_behind_die_with_a_tool_that_returns(tmp_path: Path) -> None:
-    """A process a tool leaves running does not outlive its call."""
+    """A process that a tool leaves running is killed when the call ends."""
     path = tmp_path / "ids"
     assert run_isolated(isolated_tools.leave, {"pid_file": str(path)}) == "left a child"
     wait_for(lambda: not is_alive(ids_in(path)[0]))
@@ -147,7 +147,7 @@ def test_children_left_behind_die_with_a_tool_that_returns(tmp_path: Path) -> No
 def test_exception_in_the_caller_kills_the_tool_too(
     tmp_path: Path, later: Callable[[Callable[[], Any]], None]
 ) -> None:
-    """Ctrl-C while a tool runs leaves no process either."""
+    """Ctrl-C while a tool runs leaves no process behind."""
     path = tmp_path / "ids"
 
     def interrupt() -> None:
@@ -162,7 +162,7 @@ def test_exception_in_the_caller_kills_the_tool_too(
 
 @posix
 def test_agent_stops_as_polluted_at_a_timeout(tmp_path: Path) -> None:
-    """A timeout stops the loop, the calls after it are not executed, and it can go on."""
+    """A timeout stops the loop, later calls are not executed, and the agent can go on."""
     arguments = f'{{"pid_file": "{tmp_path / "ids"}"}}'
     answer = calls(("hang_briefly", arguments), ("add", '{"a": 1}'))
     tools = [isolated_tools.hang_briefly, isolated_tools.add]
@@ -179,7 +179,7 @@ def test_agent_stops_as_polluted_at_a_timeout(tmp_path: Path) -> None:
 def test_agent_cancels_an_isolated_tool(
     tmp_path: Path, later: Callable[[Callable[[], Any]], None]
 ) -> None:
-    """Cancel reaches into the running tool, and each call has its one result."""
+    """Cancel kills the running tool, and each call has its one result."""
     path, event = tmp_path / "ids", threading.Event()
 
     def cancel() -> None:
@@ -202,7 +202,7 @@ def test_agent_cancels_an_isolated_tool(
 
 
 def test_agent_runs_isolated_tools() -> None:
-    """Success, an argument error and a crash look as they do without isolation."""
+    """Success, an argument error and a crash look the same as without isolation."""
     answer = calls(
         ("locate", '{"point": {"x": 1}}'), ("locate", '{"point": {}}'),
         ("fail", '{"how": "tool-error"}'), ("fail", '{"how": "value-error"}'),
@@ -219,7 +219,7 @@ def test_agent_runs_isolated_tools() -> None:
 def test_isolated_tool_is_refused_where_there_is_no_python(
     monkeypatch: pytest.MonkeyPatch, name: str, value: Any
 ) -> None:
-    """A bundled program finds out when the tool is made, not when the model calls it."""
+    """A bundled program is refused when the tool is made, not when the model calls it."""
     monkeypatch.setattr(sys, name, value, raising=False)
     with pytest.raises(ValueError, match="isolate needs a Python interpreter"):
         Tool("p", "", {}, isolated_tools.plain, isolate=True)
@@ -232,7 +232,7 @@ def test_isolated_tool_is_refused_where_there_is_no_python(
 def test_tool_that_did_not_run_is_told_as_such(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, how: str
 ) -> None:
-    """Nothing ran, so nobody is told of unknown effects; and nothing that counts on it runs."""
+    """The result does not speak of effects, and dependent changes do not run."""
     if how == "interpreter":
         monkeypatch.setattr(sys, "executable", str(tmp_path / "gone"))
     elif how == "folder":
@@ -254,14 +254,14 @@ def test_tool_that_did_not_run_is_told_as_such(
 
 @pytest.mark.skipif(not linux, reason="only Linux lets a process adopt what lost its parent")
 def test_child_in_a_session_of_its_own_dies_with_a_tool_that_returns(tmp_path: Path) -> None:
-    """It has left the group, and its parent has ended: the tool's process takes it."""
+    """A process that left the group and lost its parent is killed too."""
     assert run_isolated(isolated_tools.leave_far, {"pid_file": str(tmp_path / "pids")}) == "left"
     check_gone(tmp_path / "pids")
 
 
 @posix
 def test_second_interrupt_does_not_stop_the_killing(tmp_path: Path) -> None:
-    """Ctrl-C again while a tool is being killed: all is killed first, then it comes out."""
+    """A second Ctrl-C while a tool is being killed is raised after the killing."""
     process = subprocess.Popen(isolated_tools.SLEEPER, start_new_session=True)
     came: List[int] = []
 
@@ -296,7 +296,7 @@ run_isolated(isolated_tools.hang_alone, {"pid_file": sys.argv[1]})
 @pytest.mark.skipif(not linux, reason="only Linux tells a process of its parent's death")
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
 def test_tool_dies_with_the_process_that_started_it(tmp_path: Path, how: int) -> None:
-    """Nobody is left to kill it at its timeout, so the system does."""
+    """When the caller's process dies, the system kills the tool."""
     path = os.pathsep.join(entry for entry in sys.path if entry)
     command = [sys.executable, "-c", PARENT, str(tmp_path / "pids")]
     with subprocess.Popen(command, env={**os.environ, "PYTHONPATH": path}) as parent:
@@ -308,7 +308,7 @@ def test_tool_dies_with_the_process_that_started_it(tmp_path: Path, how: int) ->
 
 @posix
 def test_process_ends_itself_a_little_after_its_timeout(tmp_path: Path) -> None:
-    """Where the system does not tell of a dead parent, its own clock ends the process."""
+    """The tool's process ends itself even if its parent is dead."""
     code = "import sys, time; from streamcore.agent import child; " \
            "child._LATE = 0.1; child._end_at(0.1); time.sleep(60)"
     path = os.pathsep.join(entry for entry in sys.path if entry)

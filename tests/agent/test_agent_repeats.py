@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Repeated calls: the model is told, then the run ends; progress and polling are let be."""
+"""Repeated calls: the model is warned, then the run ends; progress and polling are allowed."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def edits(text: str) -> Answer:
 def test_model_is_told_at_the_third_and_the_run_ends_at_the_sixth(
     answers: List[Answer], noted: List[int], ran: int
 ) -> None:
-    """The same call with the same result counts, whatever is between, unless that is new."""
+    """The same call with the same result counts, unless something new comes in between."""
     with scene([*answers, says("x")], [look, edit], limits=MANY) as at:
         result = at.run()
         assert result.reason == "repeated-call"
@@ -58,7 +58,7 @@ def test_model_is_told_at_the_third_and_the_run_ends_at_the_sixth(
 
 
 def test_something_new_in_between_is_progress() -> None:
-    """Tests that fail in the same way after each of ten edits are no loop."""
+    """Tests that fail in the same way after each of ten edits are not a loop."""
     answers = [answer for number in range(10) for answer in (edits(str(number)), A)]
     with scene([*answers, says("x")], [look, edit], limits=MANY) as at:
         result = at.run()
@@ -67,14 +67,14 @@ def test_something_new_in_between_is_progress() -> None:
 
 
 def test_edits_to_and_fro_are_a_loop() -> None:
-    """Calls that undo each other are new once, and repeats from then on."""
+    """Calls that undo each other count as new only once."""
     answers = [answer for _ in range(9) for answer in (edits("on"), edits("off"))]
     with scene([*answers, says("x")], [edit], limits=MANY) as at:
         assert at.run().reason == "repeated-call"
 
 
 def test_changing_results_are_no_repeat() -> None:
-    """The same call whose result changes is no loop."""
+    """The same call with a changing result is not a loop."""
     seen: List[int] = []
 
     @tool
@@ -90,7 +90,7 @@ def test_changing_results_are_no_repeat() -> None:
 @pytest.mark.parametrize("ready", [10, 15])
 @pytest.mark.parametrize("raises", [False, True])
 def test_polling_tool_is_exempt(ready: int, raises: bool) -> None:
-    """It says "not yet" as often as it likes, by what it returns or by a ToolError."""
+    """A polling tool may return "not yet", or raise it as a ToolError, without end."""
     polls: List[int] = []
 
     @tool(polling=True)
@@ -108,7 +108,7 @@ def test_polling_tool_is_exempt(ready: int, raises: bool) -> None:
 
 
 def test_refused_and_reported_calls_are_repeats_too() -> None:
-    """A model that asks for what it does not get is told so, and stopped."""
+    """Refused calls and reported failures count as repeats too."""
     with scene([A] * 9, [look], approve=lambda call: "not now") as at:
         result = at.run()
         assert (result.reason, len(result.tool_calls)) == ("repeated-call", 6)
@@ -119,7 +119,7 @@ def test_refused_and_reported_calls_are_repeats_too() -> None:
 
 @pytest.mark.parametrize("limit, noted", [(2, [2]), (3, [2, 3]), (5, [3, 4, 5]), (7, [4, 5, 6, 7])])
 def test_limit_is_exact(limit: int, noted: List[int]) -> None:
-    """The run ends at the limit, and the model is told from half of it on."""
+    """The run ends at the limit, and the model is warned from half of it on."""
     with scene([A] * 9, [look], limits=AgentLimits(max_repeats=limit)) as at:
         result = at.run()
         assert (result.reason, len(result.tool_calls)) == ("repeated-call", limit)
@@ -128,7 +128,7 @@ def test_limit_is_exact(limit: int, noted: List[int]) -> None:
 
 
 def test_note_comes_on_top_of_a_capped_output() -> None:
-    """The output has its cap, and the note is short."""
+    """The note is added to an output that has its cap already, and is short."""
     @tool
     def flood() -> str:
         """Say much."""

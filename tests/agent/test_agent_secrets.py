@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Keys that a tool comes across: they reach neither the model nor the session."""
+"""Keys that a tool reads: they reach neither the model nor the session."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def raises(error: BaseException) -> Any:
 
 
 def run(path: Path, made: Tool, arguments: str = "{}", **options: Any) -> Tuple[AgentResult, str]:
-    """Let a model call a tool; return the result, and all that anybody was sent or kept."""
+    """Let a model call a tool; return the result, and everything that was sent or recorded."""
     with StrictServer([calls((made.name, arguments)), says("x")]) as server:
         address = server.base_url.replace("://", f"://me:{PASSWORD}@")
         with Session(path / "log.jsonl") as log, Client(
@@ -44,7 +44,7 @@ def run(path: Path, made: Tool, arguments: str = "{}", **options: Any) -> Tuple[
 @pytest.mark.parametrize("secret", [KEY, HEADER, PASSWORD, BASIC])
 @pytest.mark.parametrize("how", ["text", "json", "bytes", "tool error", "crash"])
 def test_key_in_a_result_is_masked(tmp_path: Path, secret: str, how: str) -> None:
-    """However the tool tells it, the rest of its output stays."""
+    """The key is masked in any form of result, and the rest of the output stays."""
     given: Dict[str, Any] = {
         "text": lambda: f"key={secret};", "json": lambda: {"key": [secret, 1]},
         "bytes": lambda: f"key={secret};".encode(),
@@ -71,14 +71,14 @@ def test_key_at_the_cut_of_a_long_output_is_masked(
 
 
 def test_only_what_is_known_is_masked(tmp_path: Path) -> None:
-    """A file that speaks of keys is shown as it is: a model could not work on it otherwise."""
+    """Text that only looks like a key stays, because a model could not work on it otherwise."""
     text = "GET http://u:p@host/?api_key=abcdef Authorization: Bearer abcdefgh sk-Zq7 x"
     result, _ = run(tmp_path, Tool("t", "", None, lambda: text))
     assert result.tool_calls[0].content == text
 
 
 def test_key_function_is_not_asked_for_a_tool(tmp_path: Path) -> None:
-    """What is masked is what the last request was sent with, as a key may change."""
+    """The key of the last request is masked, because a key function may return another."""
     asked = []
 
     def key() -> str:

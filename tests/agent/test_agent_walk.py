@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""A conversation that changes its provider at every turn stays one that each provider takes.
+"""A conversation that changes its provider at every turn stays valid for every provider.
 
 Seeded random turns with failures, aborts, parallel calls, broken calls and sessions that are
-closed and opened again. After each turn every checker judges the body that each profile would
-send next; the server judges those that were sent. A checker of another rule is one more function
-in ``CHECKERS``.
+closed and opened again. After each turn every checker checks the body that each profile would
+send next; the server checks the bodies that were sent. To check another rule, add a function to
+``CHECKERS``.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ Checker = Callable[[ProviderProfile, Body], List[str]]
 
 
 def check_pairs(profile: ProviderProfile, body: Body) -> List[str]:
-    """Each call has its one result, each message something in it."""
+    """Check that each call has its one result and that each message has content."""
     return faults(body)
 
 
 def check_alternation(profile: ProviderProfile, body: Body) -> List[str]:
-    """Where the provider wants it, user and assistant alternate, tools after their calls."""
+    """Check that user and assistant alternate, tools after their calls, where it is wanted."""
     if not options_of(profile).alternate:
         return []
     may_follow = {"system": "user", "user": "assistant", "assistant": "user tool",
@@ -62,19 +62,19 @@ def options_of(profile: ProviderProfile) -> Any:
 
 
 def next_body(profile: ProviderProfile, messages: List[Message]) -> Body:
-    """Return the body that a profile would send with one more word of the user."""
+    """Return the body that a profile would send after one more user message."""
     request = LlmRequest(CallConfig("m", profile.name), (*messages, Message("user", "next")))
-    body: Body = json.loads(DIALECT.write_body(request, options_of(profile), {}))
+    body: Body = json.loads(DIALECT.write_body(request, options_of(profile), {}, {}))
     return body
 
 
 def complaints(profile: ProviderProfile, body: Body) -> List[str]:
-    """Return what the checkers say against a body."""
+    """Return the complaints of all checkers about a body."""
     return [f"{profile.name}: {fault}" for check in CHECKERS for fault in check(profile, body)]
 
 
 class Walk:
-    """One conversation in a file, its provider another one at every turn."""
+    """One conversation in a file, with another provider at every turn."""
 
     def __init__(self, seed: int, path: Path, server: StrictServer) -> None:
         self.world = World(seed)
@@ -118,7 +118,7 @@ class Walk:
     1, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(2, 9)),
 ])
 def test_history_is_taken_by_every_provider_after_every_turn(seed: int, tmp_path: Path) -> None:
-    """Whatever the last provider left behind, each of them takes what comes next."""
+    """Every provider accepts the next request, whichever provider came before."""
     with StrictServer([]) as server:
         walk = Walk(seed, tmp_path / "log", server)
         for _ in range(TURNS):
@@ -141,7 +141,7 @@ def test_history_is_taken_by_every_provider_after_every_turn(seed: int, tmp_path
 def test_check_of_alternation_finds_what_it_is_for(
     messages: List[Dict[str, Any]], complaint: str
 ) -> None:
-    """It complains where the provider wants alternation, and only there."""
+    """It complains only where the provider wants alternation."""
     strict = next(one for one in PROFILES if options_of(one).alternate)
     lax = next(one for one in PROFILES if not options_of(one).alternate)
     assert check_alternation(strict, {"messages": messages}) == [complaint]

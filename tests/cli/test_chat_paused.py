@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""``chat`` goes on by itself when the provider pauses; the dialect is one of the tests."""
+"""``chat`` goes on without the user when the provider pauses; the tests have the dialect."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ ARGS: Dict[str, Any] = {"json": False, "raw": False, "system": None, "max_tokens
 
 @pytest.fixture(autouse=True)
 def registered() -> Iterator[None]:
-    """The dialect, known by its name during one test."""
+    """Register the toy dialect during one test."""
     remove = register_dialect(TOY)
     yield
     remove()
 
 
 def chat(ends: List[str], **args: Any) -> Tuple[str, str, List[Any], Any]:
-    """Ask a provider whose answers end so; return stdout, stderr, the requests and the error."""
+    """Ask a provider whose answers have these ends; return stdout, stderr, requests and error."""
     frames = [[{"text": f"part {number} "}, {"end": end}] for number, end in enumerate(ends)]
     bodies = ["".join(f"data: {json.dumps(f)}\n\n" for f in answer) for answer in frames]
     out, err = io.StringIO(), io.StringIO()
@@ -56,7 +56,7 @@ def test_paused_answer_is_sent_back_and_the_rest_is_shown() -> None:
 
 
 def test_seventh_pause_in_a_row_is_the_end() -> None:
-    """Six are sent back; another one is AGENT_LIMIT, and no further request follows."""
+    """Six paused answers are sent back; the seventh is AGENT_LIMIT, without another request."""
     _, _, sent, error = chat(["paused"] * 6 + ["stop"])
     assert error is None and len(sent) == 7
     out, _, sent, error = chat(["paused"] * 8)
@@ -71,6 +71,6 @@ def test_chunks_of_all_parts_are_told_as_json() -> None:
 
 
 def test_answer_that_waits_for_the_client_is_shown_and_told() -> None:
-    """chat runs nothing, calls neither: it says that something waits."""
+    """chat runs nothing, not even calls: it says that a block waits for the client."""
     _, err, sent, error = chat(["awaits-client"])
     assert error is None and len(sent) == 1 and "awaits-client: " in err

@@ -61,7 +61,7 @@ SECRET = "sk-very-secret-key-0123456789"
 
 
 def says(text: str, **answer: Any) -> Dict[str, Any]:
-    """Return an answer that is one text."""
+    """Return an answer that has one text."""
     return {"steps": [{"text": text}, {"finish": "stop"}, {"done": True}], **answer}
 
 
@@ -84,7 +84,7 @@ def test_chat_writes_text_to_stdout_and_the_rest_to_stderr() -> None:
 
 
 def test_chat_text_that_ends_its_line_gets_no_second_line_feed() -> None:
-    """A line feed is added only where the text lacks one."""
+    """A line feed is added only if the text does not end with one."""
     assert chat([says("a\n")]).out == "a\n"
 
 
@@ -114,7 +114,7 @@ def test_chat_failure_is_one_line_with_its_code(answer: Dict[str, Any], code: st
 
 
 def test_chat_json_of_a_cut_stream_has_no_finish() -> None:
-    """What was not proven is not printed as if it were."""
+    """An unproven answer is not printed like a proven answer."""
     result = chat([CUT], "--json")
     assert result.code == 1
     assert '"finish"' not in result.out and '"block-end"' not in result.out
@@ -122,7 +122,7 @@ def test_chat_json_of_a_cut_stream_has_no_finish() -> None:
 
 
 def test_chat_cut_at_the_output_limit_says_so_and_succeeds() -> None:
-    """max-tokens is a proven end: exit code 0, with a word on stderr."""
+    """max-tokens is a proven end: the exit code is 0, and stderr says that the answer was cut."""
     steps = [*FULL["steps"][:5], {"finish": "length"}, {"done": True}]
     result = chat([{"steps": steps}])
     assert (result.code, result.out) == (0, "Two words\n")
@@ -158,7 +158,7 @@ def test_chat_reads_the_prompt_from_stdin(argv: List[str]) -> None:
 
 
 def test_chat_script_needs_no_model_key_or_network(tmp_path: Path) -> None:
-    """``--script`` plays a file; no key of the environment goes out, no proxy is asked."""
+    """``--script`` plays a file; no key of the environment is sent, and no proxy is used."""
     script = tmp_path / "script.json"
     script.write_text(json.dumps([says("scripted {last_user}")]), encoding="utf-8")
     proxy = {"http_proxy": "http://127.0.0.1:9"}
@@ -179,7 +179,7 @@ def test_chat_shows_raw_events_beside_the_rest() -> None:
 
 
 def test_chat_key_comes_from_the_variable_named() -> None:
-    """--api-key-env is where the key is read; the key is sent, and shown nowhere."""
+    """--api-key-env names the variable of the key; the key is sent, and shown nowhere."""
     denied = {"status": 401, "json": {"error": {"message": f"bad key {SECRET}"}}}
     with LoopbackServer([denied]) as server:
         result = run("chat", "x", "--model", "m", "--base-url", server.base_url, "--debug",
@@ -198,7 +198,7 @@ def test_chat_key_comes_from_the_variable_named() -> None:
     ([], None),
 ])
 def test_chat_looks_for_a_key_only_where_it_was_told(named: List[str], sent: str) -> None:
-    """Naming a provider or a variable is what allows reading a key from the environment."""
+    """A key is read from the environment only if a provider or a variable is named."""
     environ = {"OLLAMA_API_KEY": "from-ollama", "MINE": "from-mine",
                "OPENAI_COMPATIBLE_API_KEY": "from-compatible", "OPENAI_API_KEY": "never"}
     with LoopbackServer([says("a")]) as server:
@@ -216,7 +216,7 @@ def test_chat_looks_for_a_key_only_where_it_was_told(named: List[str], sent: str
     (["--temperature", "nan"], "INVALID_REQUEST"),
 ])
 def test_chat_refuses_locally_with_a_code(argv: List[str], code: str) -> None:
-    """What is wrong before any I/O has its code, names the variable, and asks nobody."""
+    """An error before any I/O has its code and names the variable; no request is sent."""
     with LoopbackServer([says("a")]) as server:
         result = run("chat", "x", "--model", "m", "--base-url", server.base_url, *argv,
                      environ={"EMPTY": " ", "ODD": "two words"})
@@ -239,7 +239,7 @@ def test_chat_clock_fires(option: str, time: str) -> None:
 
 
 def test_chat_retries_before_anything_was_shown() -> None:
-    """By default it tries again twice and says so; --retries says otherwise."""
+    """By default it tries again twice and says so; --retries changes the number."""
     busy = {"status": 503, "json": {"error": {"message": "busy"}}}
     quick = ("--set", "retry.initial_delay=1ms", "--idle-timeout", "none")
     once = chat([busy, says("a")], "--retries", "0")
@@ -252,7 +252,7 @@ def test_chat_retries_before_anything_was_shown() -> None:
 
 
 def test_chat_retries_without_any_setting() -> None:
-    """Where no setting speaks of retries, the policy is RetryPolicy()."""
+    """Without a setting for retries, the policy is RetryPolicy()."""
     busy = {"status": 503, "json": {"error": {"message": "busy"}}}
     assert chat([busy, says("a")]).out == "a\n"
 
@@ -300,7 +300,7 @@ def test_wrong_usage_exits_with_two(argv: List[str], word: str) -> None:
 
 @pytest.mark.parametrize("text", ["{", '{"a": 1}', "[" * 100000, "[1]", "\udcff"])
 def test_chat_refuses_a_bad_tools_or_script_file(text: str, tmp_path: Path) -> None:
-    """A file that is no list of tools, or no script, is wrong usage and names the file."""
+    """A file without a list of tools or a script is wrong usage; the message names the file."""
     file = tmp_path / "bad.json"
     file.write_bytes(text.encode("utf-8", "surrogateescape"))
     for argv in (["--tools", str(file), "--base-url", "http://127.0.0.1:9"],
@@ -312,7 +312,7 @@ def test_chat_refuses_a_bad_tools_or_script_file(text: str, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("option", ["--tools", "--script"])
 def test_chat_names_a_missing_file_once(option: str) -> None:
-    """The option, the file, the reason."""
+    """The message has the option, the file and the reason."""
     result = run("chat", "x", "--model", "m", option, "gone.json",
                  *(["--base-url", "http://127.0.0.1:9"] if option == "--tools" else []))
     assert result.code == 2 and result.err.count("gone.json") == 1
@@ -320,7 +320,7 @@ def test_chat_names_a_missing_file_once(option: str) -> None:
 
 
 def test_chat_refuses_a_prompt_that_is_not_utf8() -> None:
-    """Bytes that are no text are told, not guessed at."""
+    """Bytes that are not UTF-8 are reported, not guessed."""
     result = run("chat", "--model", "m", stdin=b"a\xff")
     assert result.code == 2 and "UTF-8" in result.err
 
@@ -331,7 +331,7 @@ TRICKS = "a\x1b[2Jb\rc\x9bd\x07e\r\nf\tg\x7f"
 
 
 def test_control_characters_reach_a_terminal_as_escapes() -> None:
-    """A model cannot steer the terminal, by text, reasoning, a call or an error."""
+    """A model cannot control the terminal with text, reasoning, a call or an error."""
     evil = {"steps": [
         {"reasoning": TRICKS}, {"text": TRICKS},
         {"tool_call": {"index": 0, "id": "i" + TRICKS, "name": "n" + TRICKS, "arguments": "{}"}},
@@ -351,12 +351,13 @@ def test_call_cannot_look_like_lines_of_ours() -> None:
 
 
 def test_text_is_unchanged_where_stdout_is_no_terminal() -> None:
-    """A file or a pipe gets the text as the model wrote it."""
+    """A file or a pipe gets the model's text unchanged."""
     assert chat([says(TRICKS)]).out == TRICKS + "\n"
 
 
 def test_asides_are_dim_on_a_terminal() -> None:
-    """Reasoning is dim there, each write whole; NO_COLOR and TERM=dumb turn it off."""
+    """On a terminal reasoning is dim, and each write ends the dimming; NO_COLOR and TERM=dumb
+    turn it off."""
     dim = chat([FULL], stream=Tty).err
     if os.name == "posix":
         assert "\x1b[2mLet me see.\x1b[0m" in dim
@@ -365,7 +366,7 @@ def test_asides_are_dim_on_a_terminal() -> None:
 
 
 def test_terminal_gets_a_summary() -> None:
-    """A person at a terminal is told the finish and the usage; a script is not."""
+    """A terminal shows the finish and the usage; a file or a pipe does not get them."""
     assert "[stop; " in chat([says("a")], stream=Tty).err
     assert chat([says("a")]).err == ""
 
@@ -374,7 +375,7 @@ def test_terminal_gets_a_summary() -> None:
     ("ascii", "na?ve ? ?"), ("cp1252", "naïve ? €"), ("utf-8", "naïve 先 €"),
 ])
 def test_characters_the_output_cannot_show_are_replaced(encoding: str, shown: str) -> None:
-    """No answer crashes an output of another encoding; nor does an error."""
+    """No answer and no error crashes an output of another encoding."""
     text = "naïve 先 €"
     answer = {"steps": [{"reasoning": text}, {"text": text}, {"error": {"error": text}}]}
     result = chat([answer], encoding=encoding)
@@ -383,7 +384,7 @@ def test_characters_the_output_cannot_show_are_replaced(encoding: str, shown: st
 
 
 def test_json_lines_are_ascii_whatever_the_output() -> None:
-    """Nothing of a chunk is lost on an output that cannot show it, and nothing steers it."""
+    """An output that cannot show a chunk loses nothing of it, and the chunk cannot control it."""
     text = "先 \x1b \x7f \x9b"
     result = chat([says(text)], "--json", encoding="ascii", stream=Tty)
     assert assemble(chunk_from_dict(json.loads(x)) for x in result.out.splitlines()).text == text
@@ -400,7 +401,7 @@ def test_visible(text: str, shown: str) -> None:
 
 
 def test_fitting_replaces_lone_surrogates() -> None:
-    """Even UTF-8 cannot carry every Python string."""
+    """A Python string that even UTF-8 cannot carry is shown."""
     assert fitting("a\ud800", "utf-8") == "a?"
     assert fitting("a\ud800", None) == "a?"
 
@@ -410,7 +411,7 @@ def test_fitting_replaces_lone_surrogates() -> None:
 
 @pytest.fixture
 def good(tmp_path: Path) -> str:
-    """The name of a file with a whole stream."""
+    """Return the name of a file with a whole stream."""
     return saved(tmp_path, "good.sse", GOOD)
 
 
@@ -422,7 +423,7 @@ def saved(folder: Path, name: str, body: bytes) -> str:
 
 
 def test_replay_shows_the_text(good: str) -> None:
-    """A proven file gives its text and 0."""
+    """A file with a proven answer gives its text and the exit code 0."""
     assert run("replay", good) == Result(0, "hi\n", "")
 
 
@@ -435,14 +436,14 @@ def test_replay_json_writes_the_chunks(good: str) -> None:
 
 
 def test_replay_raw_shows_each_event_before_its_chunks(good: str) -> None:
-    """``--raw`` numbers the events, those without chunks included."""
+    """``--raw`` numbers all events, also those without chunks."""
     result = run("replay", good, "--raw")
     numbers = re.findall(r"^\[event (\d+)\]", result.err, re.M)
     assert numbers == ["1", "2", "3"] and "[event 3] [DONE]" in result.err
 
 
 def test_notes_have_no_control_characters_even_in_a_file() -> None:
-    """A log is read in a terminal one day: what is quoted in a note is escaped there too."""
+    """A file gets notes with escaped controls too, because a terminal may show the file."""
     body = 'data: {"odd": "\x9b2J \x7f"}\n\n'.encode() + GOOD
     result = run("replay", "-", "--raw", stdin=body)
     assert result.code == 0 and '"\\x9b2J \\x7f"' in result.err
@@ -460,7 +461,7 @@ def test_replay_tells_the_place_of_a_failure(tmp_path: Path) -> None:
 
 
 def test_replay_cut_stream_fails_at_its_end(tmp_path: Path) -> None:
-    """A truncated file is no message; the place is the end of the file."""
+    """A truncated file gives no message; the place is the end of the file."""
     body = D({"content": "hi"}) + F("stop")
     result = run("replay", saved(tmp_path, "cut.sse", body))
     assert result.code == 1
@@ -518,18 +519,18 @@ def test_replay_report_shows_media_extras_and_cost() -> None:
 
 
 def test_replay_report_of_a_failure() -> None:
-    """The report has the error, its place, and what had arrived; a call is never shown whole."""
+    """The report has the error, its place and what had arrived; no call is shown as whole."""
     body = D({"content": "hello"}) + D(call(0, "c0", "look", '{"at": "secret'))
     result = run("replay", "-", "--report", stdin=body)
     assert result.code == 1
     assert "  error        STREAM_CLOSED: " in result.out
     assert f"  where        at the end, byte {len(body)}, after event 2" in result.out
     assert "  retryable    yes" in result.out
-    assert "  call         look: begun, and not to be run" in result.out
+    assert "  call         look: begun, not whole; do not run it" in result.out
 
 
 def test_replay_of_many_files_is_0_only_when_all_are_proven(good: str, tmp_path: Path) -> None:
-    """Every file is read; the greatest code counts; stderr says which is which."""
+    """Every file is read; the highest exit code counts; stderr names each file."""
     cut = saved(tmp_path, "cut.sse", GOOD[:-20])
     missing = str(tmp_path / "missing.sse")
     assert run("replay", good, good).code == 0
@@ -553,14 +554,14 @@ def test_replay_reads_a_json_document() -> None:
 @pytest.mark.parametrize("body", [b"", b"\0" * 300_000, b"<html>", b"data: " + b"x" * 300_000,
                                   b"\xff\xfe", b"{", b"\n" * 100_000])
 def test_replay_trusts_no_file(body: bytes) -> None:
-    """Whatever a file holds, the end is a code, not a crash."""
+    """Any file ends with a code, not with a crash."""
     for form in ("--report", "--json", "--raw"):
         result = run("replay", "-", form, stdin=body)
         assert result.code == 1 and "a bug" not in result.err
 
 
 def test_replay_comes_as_it_arrives() -> None:
-    """A pipe that is still open is shown as far as it came."""
+    """The part of a pipe that has arrived is shown while the pipe is open."""
     with process("replay", "-", stdin=subprocess.PIPE) as child:
         assert child.stdin is not None and child.stdout is not None
         child.stdin.write(D({"content": "early\n"}))
@@ -575,7 +576,7 @@ def test_replay_comes_as_it_arrives() -> None:
 
 
 def test_demo_shows_all_three_parts() -> None:
-    """The demo streams an answer, shows its message, and shows a cut one refused."""
+    """The demo streams an answer, shows its message, and shows that a cut answer is refused."""
     result = run("demo", "--pause", "0")
     assert (result.code, result.err) == (0, "")
     whole, message, cut = re.split(r"^\d\. ", result.out, flags=re.M)[1:4]
@@ -585,14 +586,14 @@ def test_demo_shows_all_three_parts() -> None:
 
 
 def test_demo_notices_a_wrong_message() -> None:
-    """A message that is not the scripted one is a fault, and would be the exit code 1."""
+    """A message that differs from the script is a fault, so the exit code would be 1."""
     assert len(demo._faults(AssistantMessage())) == 4
     right = AssistantMessage(content=tuple(ToolCall(*c) for c in demo._CALLS), finish="tool-calls")
     assert len(demo._faults(right)) == 2
 
 
 def test_help_tells_the_exit_codes_and_commands() -> None:
-    """--help of the program says what the exit codes mean, that of each command where to look."""
+    """--help of the program explains the exit codes; --help of a command points to it."""
     whole = run("--help")
     assert whole.code == 0 and whole.err == ""
     assert "exit codes:\n" in whole.out and "130" in whole.out
@@ -608,7 +609,7 @@ def test_help_tells_the_exit_codes_and_commands() -> None:
     "chat", "agent", "replay", "session", "config", "providers", "demo",
 ])
 def test_help_explains_every_option(command: str) -> None:
-    """No option stands there without a word on what it does."""
+    """Every option has a help text."""
     commands = Parser(prog="p").add_commands()
     for module in (agent, chat_command, config, demo, providers, replay, session):
         module.add_parser(commands)
@@ -624,7 +625,7 @@ def test_help_explains_every_option(command: str) -> None:
     ["chat", "hi", "--token", SECRET], ["chat", "hi", f"--openai-key={SECRET}"],
 ])
 def test_key_as_an_option_is_not_repeated(argv: List[str]) -> None:
-    """A key on the command line is refused with the way to do it, and is not shown again."""
+    """A key on the command line is refused with a hint, and is not repeated."""
     result = run(*argv, "--model", "m")
     assert result.code == 2 and "--api-key-env" in result.err
     assert SECRET not in result.err and "usage: streamcore" in result.err
@@ -641,7 +642,7 @@ def test_missing_key_names_what_the_command_line_has() -> None:
 
 
 def test_cause_the_line_tells_already_is_not_told_twice() -> None:
-    """A cause is told where it says more."""
+    """A cause is shown only if it adds something."""
     error = LlmError("connecting failed: OSError: no route", "TRANSPORT")
     error.__cause__ = OSError("no route")
     assert failure_line(error) == "TRANSPORT: connecting failed: OSError: no route"
@@ -653,7 +654,7 @@ def test_cause_the_line_tells_already_is_not_told_twice() -> None:
 
 
 def test_missing_done_is_told_with_the_option_for_it() -> None:
-    """The hint of a stream that ends after its finish word is what can be typed."""
+    """The hint after a finish word without [DONE] is an option that can be typed."""
     body = D({"content": "hi"}) + F("stop")
     result = run("replay", "-", stdin=body)
     assert "--done-marker optional" in result.err and "done_marker" not in result.err
@@ -665,7 +666,7 @@ def test_missing_done_is_told_with_the_option_for_it() -> None:
 
 
 def test_replay_reads_as_the_provider_answers() -> None:
-    """A profile's bends and its done marker count; the option for the marker wins."""
+    """A profile's options and its done marker count; --done-marker wins over the marker."""
     body = D({"content": "hi"}) + F("stop")
     assert run("replay", "-", stdin=body).code == 1
     for name, code in PROVIDER_ENDS.items():
@@ -676,16 +677,16 @@ def test_replay_reads_as_the_provider_answers() -> None:
 
 
 def test_replay_exit_code_of_several_files(tmp_path: Path, good: str) -> None:
-    """The greatest of all, as the help says; the files after a bad one are read too."""
+    """The highest code counts, as the help says; files after a bad file are read too."""
     cut = saved(tmp_path, "cut.sse", D({"content": "hi"}))
     assert run("replay", good, cut).code == 1 and run("replay", cut, good).code == 1
     result = run("replay", "/no/such", cut, good)
     assert result.code == 2 and result.out.endswith("hi\n")
-    assert "exit code of several files is the greatest" in run("replay", "--help").out
+    assert "The exit code is 2 if a file cannot be read" in run("replay", "--help").out
 
 
 def test_usage_of_a_carried_copy_is_what_was_typed(tmp_path: Path) -> None:
-    """In a vendored copy usage shows the way that copy is started."""
+    """In a vendored copy, the usage shows how that copy is started."""
     copy = tmp_path / "host" / "_vendor" / "streamcore"
     shutil.copytree(ROOT / "streamcore", copy, ignore=shutil.ignore_patterns("__pycache__"))
     for words, shown in (
@@ -701,7 +702,7 @@ def test_usage_of_a_carried_copy_is_what_was_typed(tmp_path: Path) -> None:
 
 
 def test_help_and_replay_load_no_requests(good: str) -> None:
-    """Only a command that asks somebody imports requests."""
+    """Only a command that sends a request imports requests."""
     code = (
         "import sys; from streamcore.cli import main\n"
         f"assert main(['--help']) == 0 and main(['replay', {good!r}]) == 0\n"
@@ -722,14 +723,14 @@ def test_debug_shows_the_wire_and_leaves_logging_as_it_was() -> None:
 
 
 class Broken(Dict[str, str]):
-    """An environment that cannot be read: stands for any bug."""
+    """An environment that cannot be read, as an example of a bug."""
 
     def get(self, *args: Any) -> Any:
         raise RuntimeError("something\nunforeseen")
 
 
 def test_bug_is_one_line_without_a_traceback() -> None:
-    """A bug has a code of its own; where it is, --debug shows."""
+    """A bug has its own exit code; --debug shows the place."""
     argv = ["chat", "x", "--model", "m", "--api-key-env", "K", "--base-url", "http://h/v1"]
     result = run(*argv, environ=Broken(a=""))
     assert result.code == 70
@@ -771,7 +772,7 @@ def test_signal_ends_a_silent_answer_and_closes_its_socket(number: int, code: in
 
 
 def test_interrupt_while_the_program_loads_is_quiet() -> None:
-    """Ctrl-C before ``main`` is there shows no traceback, and is 130 like any other."""
+    """Ctrl-C while the modules load shows no traceback, and the exit code is 130."""
     code = (
         "import runpy, sys\n"
         "class Interrupt:\n"
@@ -813,7 +814,7 @@ def test_closed_pipe_is_quiet_and_ends_the_call() -> None:
 
 @posix
 def test_closed_pipe_is_quiet_for_help() -> None:
-    """Whatever is written, nobody reading it is no error to speak of."""
+    """If nobody reads stdout, any command ends without an error message."""
     read, write = os.pipe()
     os.close(read)
     try:
@@ -826,7 +827,7 @@ def test_closed_pipe_is_quiet_for_help() -> None:
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
 def test_full_disk_is_told(good: str) -> None:
-    """Output that cannot be written is one line and a code of its own."""
+    """Output that cannot be written gives one line on stderr and its own exit code."""
     with open("/dev/full", "wb") as full, process("replay", good, stdout=full) as child:
         _, err = child.communicate(timeout=20)
     assert child.returncode == 74
@@ -837,7 +838,7 @@ def test_full_disk_is_told(good: str) -> None:
 @posix
 @pytest.mark.parametrize("command", ["chat", "agent"])
 def test_missing_stdout_is_told_before_anything_is_asked(command: str) -> None:
-    """An answer that nobody could get is not paid for."""
+    """If the output cannot be written, no request is sent."""
     with LoopbackServer([{"steps": [{"answer": {"text": "lost"}}]}]) as server:
         shell = f'exec "{sys.executable}" -m streamcore "$@" >&-'
         arguments = [command, "hi", "--model", "m", "--base-url", server.base_url]
@@ -854,7 +855,7 @@ def test_missing_stdout_is_told_before_anything_is_asked(command: str) -> None:
     (["providers"], 74), (["--help"], 74), (["chat", "--no-such-option"], 2),
 ])
 def test_missing_or_closed_stdout_of_other_commands(argv: List[str], code: int) -> None:
-    """Wrong usage is told as such; what has something to write is not told as done."""
+    """Without a stdout, wrong usage keeps its code, and a command with output does not succeed."""
     closed = io.TextIOWrapper(io.BytesIO())
     closed.close()
     for stdout in (None, closed):
@@ -894,7 +895,7 @@ def test_answer_is_shown_under_a_poor_locale(variables: Dict[str, str], tmp_path
     ["chat", "hi", "--script", "/dev/zero"], ["chat", "hi", "--tools", "/dev/zero"],
 ])
 def test_file_that_is_none_is_wrong_usage(argv: List[str]) -> None:
-    """An empty name is not "not given", and a device without end is not read for ever."""
+    """An empty name is refused, and an endless device is not read for ever."""
     done = run(*argv)
     assert done.code == 2 and argv[2] in done.err
     assert "/dev/zero" not in argv or "larger than 16 MiB" in done.err

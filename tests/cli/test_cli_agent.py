@@ -33,7 +33,7 @@ posix = pytest.mark.skipif(os.name != "posix", reason="signals as POSIX has them
 
 
 def says(text: str, **more: Any) -> Dict[str, Any]:
-    """Return an answer that is text."""
+    """Return an answer with a text."""
     return {"steps": [{"answer": {"text": text, **more}}]}
 
 
@@ -53,7 +53,7 @@ both = pytest.mark.parametrize("command", ["chat", "agent"])
 
 @pytest.fixture(autouse=True)
 def place(tmp_path: Path) -> Iterator[Path]:
-    """A folder to look into, which is the current one, with a module of tools."""
+    """The current folder of a test, with files and a module of tools."""
     folder = tmp_path / "here"
     folder.mkdir()
     (folder / "notes.txt").write_text("hello\n")
@@ -87,7 +87,7 @@ def script(tmp_path: Path) -> Any:
 
 
 class Scene:
-    """What a run came to, and what the provider was sent."""
+    """The result of a run, and the requests that the provider got."""
 
     def __init__(self, result: Result, bodies: List[Any], headers: List[Any]) -> None:
         self.result, self.bodies, self.headers = result, bodies, headers
@@ -160,7 +160,7 @@ def view_of(out_tty: bool, err_tty: bool) -> Tuple[View, List[io.TextIOWrapper],
 def test_each_stream_gets_what_its_reader_wants(
     out_tty: bool, err_tty: bool, out: str, watched: bool
 ) -> None:
-    """A captured stdout has the last answer alone, a watched stderr has the progress."""
+    """A captured stdout has only the last answer; a stderr on a terminal has the progress."""
     view, streams, now = view_of(out_tty, err_tty)
     for step, (text, finish) in enumerate([("Look.", "tool-calls"), ("Done.", "stop")], 1):
         view.event(AgentEvent("step-start", step))
@@ -185,7 +185,7 @@ def test_each_stream_gets_what_its_reader_wants(
     (["paused", "paused", "paused"], ""),
 ])
 def test_captured_answer_has_its_paused_parts(ends: List[str], out: str) -> None:
-    """The text before a pause belongs to the answer; nothing of it is told without its end."""
+    """The text before a pause belongs to the answer, and is not shown before the answer's end."""
     view, streams, _ = view_of(False, False)
     for step, (text, finish) in enumerate(zip(["a", "b", " c"], ends), 1):
         view.event(AgentEvent("step-start", step))
@@ -195,7 +195,7 @@ def test_captured_answer_has_its_paused_parts(ends: List[str], out: str) -> None
 
 
 def test_void_answer_is_told_where_it_was_shown() -> None:
-    """A person reads that what is on the screen does not count; a file gets the good one only."""
+    """A terminal says that the text shown is void; a file gets only the good answer."""
     broken = {"steps": [
         {"text": "I look."},
         {"tool_call": {"index": 0, "id": "a", "name": "read_file", "arguments": "{"}},
@@ -204,7 +204,7 @@ def test_void_answer_is_told_where_it_was_shown() -> None:
     shown = agent([broken, says("It says hello.")], *quick, stream=Tty).result
     assert shown.code == 0
     assert shown.out.startswith("I look.") and shown.out.endswith("It says hello.\n")
-    assert "[step 1] what it has shown so far is void" in shown.err
+    assert "[step 1] the text shown so far is void" in shown.err
     assert agent([broken, says("hello")], *quick).result == Result(0, "hello\n", "")
 
 
@@ -215,7 +215,7 @@ def test_dry_run_and_config_tell_the_retries_of_a_command() -> None:
 
 
 def test_agent_cut_at_the_output_limit_says_so_and_succeeds() -> None:
-    """max-tokens is a proven end, with a word on stderr."""
+    """max-tokens is a proven end; stderr says that the answer was cut."""
     scene = agent([says("half", finish="length")])
     assert (scene.result.code, scene.result.out) == (0, "half\n")
     assert scene.result.err.startswith("max-tokens: ")
@@ -225,7 +225,7 @@ def test_agent_cut_at_the_output_limit_says_so_and_succeeds() -> None:
 
 
 def test_model_reads_neither_the_configuration_nor_the_session(place: Path) -> None:
-    """Both are files of the folder, and may hold a key."""
+    """The configuration and the session file are in the folder, and may hold a key."""
     (place / "k.ini").write_text(f"[streamcore]\nmodel = m\napi_key = {SECRET}\n")
     (place / "k.ini").chmod(0o600)
     first = asks(("read_file", {"path": "k.ini"}), ("read_file", {"path": "s.jsonl"}),
@@ -245,7 +245,7 @@ def test_model_reads_neither_the_configuration_nor_the_session(place: Path) -> N
     f"{'z' * 100}{SECRET} {'w' * 100} needle {'v' * 98} {SECRET}\n",
 ])
 def test_key_in_a_file_of_the_folder_is_masked(place: Path, text: str) -> None:
-    """A copy of the key goes to nobody: the model, the session, nor a terminal."""
+    """A copy of the key reaches neither the model, nor the session, nor a terminal."""
     (place / ".env").write_text(text)
     first = asks(("read_file", {"path": ".env"}),
                  ("search_text", {"text": "needle", "hidden": True}),
@@ -261,7 +261,7 @@ def test_key_in_a_file_of_the_folder_is_masked(place: Path, text: str) -> None:
 
 @posix
 def test_signal_while_a_tool_runs_ends_the_program(place: Path) -> None:
-    """SIGTERM in a tool is no failure of the tool."""
+    """SIGTERM during a tool is not a failure of the tool."""
     (place / "term.py").write_text(
         "import os, signal, time\n"
         "def hang() -> str:\n    'Hang.'\n    os.kill(os.getpid(), signal.SIGTERM)\n"
@@ -287,7 +287,7 @@ def test_signal_while_a_tool_runs_ends_the_program(place: Path) -> None:
     ([READ] * 6, "AGENT_LIMIT", "repeated-call"),
 ])
 def test_turn_that_fails_exits_with_one(answers: List[Any], code: str, reason: str) -> None:
-    """Nothing unproven is on stdout; the last line of stderr has the code, and the reason."""
+    """Stdout has no unproven text; the last line of stderr has the code and the reason."""
     result = agent(answers, "--retries", "0").result
     assert (result.code, result.out) == (1, "")
     last = result.err.splitlines()[-1]
@@ -310,10 +310,10 @@ def test_caps_are_options(argv: List[str], setting: str) -> None:
 
 
 def test_output_cap_holds_for_the_tools(place: Path) -> None:
-    """--max-output-bytes bounds a result, and the tool says how to go on."""
+    """--max-output-bytes bounds a result, and the result says how to continue."""
     (place / "notes.txt").write_text("0123456789\n" * 500)
     scene = agent(TWO_STEPS, "--max-output-bytes", "512")
-    assert len(scene.results()[0]) <= 512 and "go on with first_line=" in scene.results()[0]
+    assert len(scene.results()[0]) <= 512 and "continue with first_line=" in scene.results()[0]
 
 
 def test_clock_of_an_option_fires() -> None:
@@ -325,7 +325,7 @@ def test_clock_of_an_option_fires() -> None:
 
 
 def test_retries_even_after_text_that_nobody_saw() -> None:
-    """Where nothing is shown before it is proven, a broken answer is asked for again."""
+    """If no text is shown before its proof, the agent asks again after a broken answer."""
     cut = {"steps": [{"text": "half"}, {"close": True}]}
     again = agent([cut, says("whole")], "--set", "retry.initial_delay=1ms")
     assert again.result == Result(0, "whole\n", "")
@@ -367,7 +367,7 @@ def test_interrupt_ends_with_130_and_a_session_that_goes_on(place: Path, script:
 
 @pytest.mark.parametrize("path", ["../outside.txt", "/etc/passwd", "a/../../outside.txt"])
 def test_model_cannot_leave_the_folder(path: str) -> None:
-    """The call is answered with a refusal, and the turn goes on."""
+    """The call gets a refusal as its result, and the turn goes on."""
     scene = agent([asks(("read_file", {"path": path})), says("ok")])
     assert scene.result.code == 0
     assert scene.results()[0].startswith("error: ") and "refused" in scene.results()[0]
@@ -375,7 +375,7 @@ def test_model_cannot_leave_the_folder(path: str) -> None:
 
 
 def test_another_folder_can_be_given(tmp_path: Path) -> None:
-    """--folder says what is looked into; --no-folder takes the tools and the prompt away."""
+    """--folder names the folder; --no-folder removes the tools and the system prompt."""
     scene = agent([asks(("read_file", {"path": "outside.txt"})), says("ok")],
                   "--folder", str(tmp_path))
     assert scene.results() == ["out of bounds"]
@@ -419,7 +419,7 @@ def test_session_is_kept_and_resumed() -> None:
 
 
 def test_session_that_lost_its_last_line_says_so(place: Path) -> None:
-    """What a killed process left unfinished is dropped, and told."""
+    """An unfinished last line of a killed process is dropped and reported."""
     agent(TWO_STEPS, "--session", "s.jsonl")
     with open(place / "s.jsonl", "ab") as file:
         file.write(b'{"seq":')
@@ -428,7 +428,7 @@ def test_session_that_lost_its_last_line_says_so(place: Path) -> None:
 
 
 def test_session_that_cannot_be_one_is_refused() -> None:
-    """Somebody's notes are not appended to, and nobody is asked."""
+    """A file that is not a session is not changed, and no request is sent."""
     scene = agent([says("x")], "--session", "notes.txt")
     assert scene.result.code == 1 and scene.result.err.startswith("SESSION: ")
     assert scene.bodies == [] and Path("notes.txt").read_text() == "hello\n"
@@ -480,7 +480,7 @@ def test_variables_are_enough(command: str) -> None:
 
 @pytest.mark.parametrize("named", [{}, {"STREAMCORE_PROVIDER": "openai-compatible"}])
 def test_key_of_a_provider_nobody_named_is_left_alone(named: Dict[str, str]) -> None:
-    """Its variables are looked at when it is named, and ``config`` shows the same."""
+    """A provider's variables are read when it is named, and ``config`` shows the same."""
     environ = {"OPENAI_COMPATIBLE_API_KEY": SECRET, "OPENAI_COMPATIBLE_BASE_URL": "http://no.test",
                "STREAMCORE_MODEL": "m", **named}
     for command in ("chat", "agent"):
@@ -518,7 +518,7 @@ def test_script_needs_no_key(script: Any, environ: Dict[str, str]) -> None:
 
 
 def test_script_asks_no_proxy(script: Any, place: Path) -> None:
-    """A proxy of the environment is not asked for what is on this machine."""
+    """A proxy of the environment is not used for this machine."""
     proxy = {"http_proxy": "http://127.0.0.1:9", "no_proxy": ""}
     with process("agent", "hi", "--script", script([says("ok")]), cwd=place,
                  variables=proxy) as child:
@@ -527,7 +527,7 @@ def test_script_asks_no_proxy(script: Any, place: Path) -> None:
 
 
 def test_sampling_options_are_sent() -> None:
-    """What is asked for in options is in the body."""
+    """The options of a request are in the body."""
     scene = agent([says("x")], "--system", "brief", "--max-tokens", "9", "--temperature", "0.5",
                   "--reasoning-effort", "low")
     body = scene.bodies[0]
@@ -554,7 +554,7 @@ def test_dry_run_shows_the_plan_and_asks_nobody() -> None:
     (["agent", "x"], "no model is named"),
     (["agent", "--model", "m"], "the prompt is empty"),
     (["agent", "x", "--model", "m", "--folder", "/no/such"], "--folder /no/such"),
-    (["agent", "x", "--model", "m", "--folder", "notes.txt"], "no folder"),
+    (["agent", "x", "--model", "m", "--folder", "notes.txt"], "not a folder"),
     (["agent", "x", "--tools", "own_tools"], "MODULE:NAME"),
     (["agent", "x", "--tools", "no_such_module:x"], "no_such_module"),
     (["agent", "x", "--tools", "own_tools:nothing"], "nothing"),
@@ -585,17 +585,17 @@ def test_wrong_usage_exits_with_two(argv: List[str], words: str) -> None:
 
 
 def test_wrong_variable_exits_with_two() -> None:
-    """So does a variable that means nothing."""
+    """A variable with a meaningless value exits with 2 too."""
     result = run("agent", "x", environ={"STREAMCORE_MODLE": "m"})
     assert result.code == 2 and "did you mean STREAMCORE_MODEL" in result.err
 
 
 def test_help_tells_exit_codes_reasons_and_caps() -> None:
-    """All there is to know about how it ends is in the help."""
+    """The help has the reasons for an end, the caps, and where the exit codes are."""
     out = run("agent", "--help").out
     assert "\nexit codes: streamcore --help\n" in out and "SIGTERM" not in out
     assert all(f"  {word} " in out for word in REASONS)
-    assert "of one tool result; default 16KiB" in out and "default 200KiB" in out
+    assert "largest result of one tool call; default 16KiB" in out and "default 200KiB" in out
     assert all("--" + name.replace("_", "-") in out for name in AgentLimits.__dataclass_fields__)
     listed = run("--help").out
     assert all(word in listed for word in ("agent", "config", "providers"))
@@ -606,7 +606,7 @@ def test_help_tells_exit_codes_reasons_and_caps() -> None:
 
 @pytest.fixture
 def config_file(place: Path) -> Iterator[str]:
-    """A configuration file with a key in it, which its owner alone can read."""
+    """A configuration file with a key, which only its owner can read."""
     file = place / "c.ini"
     file.write_text(f"[streamcore]\nmodel = m\nprovider = openai\napi_key = {SECRET}\n")
     file.chmod(0o600)
@@ -614,7 +614,7 @@ def config_file(place: Path) -> Iterator[str]:
 
 
 def test_config_calls_an_option_by_its_name(config_file: str) -> None:
-    """What came from the command line says which option, as it is typed."""
+    """A value of the command line has the name of its option, as it is typed."""
     result = run("config", "--config", config_file, "--model", "n", "--timeout", "9",
                  "--retries", "1", "--api-key-env", "NO_SUCH", "--set", "app=me/1",
                  "--set", "headers=X-A: 1", "--set", "provider.openai.images=no")
@@ -677,7 +677,7 @@ def test_demo_runs_an_agent_and_resumes_its_session() -> None:
 
 
 def test_demo_notices_a_result_that_is_not_the_file() -> None:
-    """The demo would say so if the model got anything but the file's text."""
+    """The demo reports a fault if the model gets another text than the file's."""
     said: Dict[str, Any] = {"role": "user", "content": demo_agent._FIRST}
     wrong = {"messages": [said, {"role": "tool", "content": "else"}]}
     assert len(demo_agent._request_faults([wrong, wrong, wrong], "text\n")) == 2

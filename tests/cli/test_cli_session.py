@@ -20,7 +20,7 @@ def make(path: Path, junk: bytes = b"junk\n") -> None:
 
 
 def test_salvage_names_the_new_file_and_what_is_not_in_it(tmp_path: Path) -> None:
-    """The file's name is stdout, the account of it stderr; the new file opens."""
+    """Stdout has the new file's name, stderr what was left out; the new file opens."""
     path = tmp_path / "log"
     make(path)
     result = run("session", "salvage", str(path))
@@ -32,7 +32,7 @@ def test_salvage_names_the_new_file_and_what_is_not_in_it(tmp_path: Path) -> Non
 
 
 def test_salvage_writes_where_it_is_told_and_nothing_twice(tmp_path: Path) -> None:
-    """A second name is the new file's; a file that is there is a failure with its code."""
+    """A second argument names the new file; an existing file is a failure with its code."""
     path, new = tmp_path / "log", tmp_path / "new"
     make(path)
     assert run("session", "salvage", str(path), str(new)).out == f"{new}\n"
@@ -50,6 +50,6 @@ def test_salvage_tells_of_many_pieces_in_short(tmp_path: Path) -> None:
 
 
 def test_session_without_an_action_is_wrong_usage() -> None:
-    """The usage names what can be done."""
+    """The usage names the actions."""
     result = run("session")
     assert result.code == 2 and "salvage" in result.err

@@ -29,7 +29,7 @@ SECRET = "outside-secret"
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
-    """A folder with a few files, beside a secret that is outside of it."""
+    """A folder with a few files, and a secret outside of the folder."""
     (tmp_path / "secret.txt").write_text(SECRET)
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "f.txt").write_text(SECRET)
@@ -58,7 +58,7 @@ def tools(folder: Folder) -> FolderTools:
 
 
 def refused(function: Callable[..., Any], *args: Any, **kwargs: Any) -> str:
-    """Return the words of a refusal, which hold nothing of the secret and no absolute path."""
+    """Return the message of a refusal; check that it has no secret and no absolute path."""
     with pytest.raises(ToolError) as caught:
         function(*args, **kwargs)
     assert SECRET not in str(caught.value)
@@ -70,7 +70,7 @@ def refused(function: Callable[..., Any], *args: Any, **kwargs: Any) -> str:
 
 @pytest.mark.parametrize("openat", [HAS_OPENAT, False])
 def test_withheld_file_is_read_under_no_name(place: Path, openat: bool) -> None:
-    """Neither under its own name nor under that of a hard link, and no search finds its text."""
+    """It is refused under its own name and under a hard link, and no search finds its text."""
     (place / "k.ini").write_text(f"api_key = {SECRET}\n")
     (place / "sub" / "alike.ini").write_text(f"api_key = {SECRET}\n")
     os.link(place / "k.ini", place / "sub" / "twin.txt")
@@ -79,12 +79,12 @@ def test_withheld_file_is_read_under_no_name(place: Path, openat: bool) -> None:
         for name in ("k.ini", "./k.ini", "sub/twin.txt"):
             assert "withheld" in refused(tools.read_file, name)
         found = tools.search_text("api_key")
-        assert SECRET in found and "2 files could not be read" in found
+        assert SECRET in found and "2 files not searched: could not be read" in found
         assert found.startswith("sub/alike.ini:1:") and "twin" not in found
 
 
 def test_withheld_file_may_come_and_be_replaced(place: Path, monkeypatch: Any) -> None:
-    """It is looked for at each opening, where it stood when the folder was opened."""
+    """The withheld path is absolute from the start, and is looked up at each opening."""
     monkeypatch.chdir(place)
     with Folder(place, withheld=["late.jsonl"]) as folder:
         tools = FolderTools(folder)
@@ -114,12 +114,12 @@ def test_read_file_gives_the_text(tools: FolderTools) -> None:
     assert tools.read_file("a.txt") == "one\ntwo\nthree"
     assert tools.read_file("./sub//b.py") == "x = 'two'"
     assert tools.read_file("a.txt", first_line=3) == "three"
-    assert refused(tools.read_file, "a.txt", first_line=4) == "it has 3 lines"
-    assert "from 1" in refused(tools.read_file, "a.txt", first_line=0)
+    assert refused(tools.read_file, "a.txt", first_line=4) == "the file has only 3 lines"
+    assert "1 or more" in refused(tools.read_file, "a.txt", first_line=0)
 
 
 def test_read_file_of_odd_texts(place: Path, tools: FolderTools) -> None:
-    """BOM and CRLF are nothing, bytes that are no UTF-8 are replaced, an empty file says so."""
+    """BOM and CR are dropped, bad UTF-8 is replaced, and an empty file says that it is empty."""
     (place / "bom").write_bytes(b"\xef\xbb\xbfa\r\nb\r\n")
     (place / "latin").write_bytes(b"caf\xe9\n")
     (place / "empty").touch()
@@ -131,7 +131,7 @@ def test_read_file_of_odd_texts(place: Path, tools: FolderTools) -> None:
 
 
 def test_binary_file_is_said_to_be_one(place: Path, tools: FolderTools) -> None:
-    """What holds a NUL is not shown; the size is told."""
+    """A file with a NUL is not shown; the result has its size."""
     (place / "x.bin").write_bytes(b"GIF89a\0" + b"\xff" * 93)
     assert tools.read_file("x.bin") == "[x.bin is a binary file of 100 bytes; it is not shown]"
 
@@ -146,7 +146,7 @@ def test_long_file_comes_in_parts(place: Path, folder: Folder) -> None:
         part = tools.read_file("long", first_line=len(seen) + 1)
         assert len(part.encode("utf-8")) <= 1024
         seen += [line for line in part.split("\n") if not line.startswith("[")]
-        assert len(seen) == 400 or f"go on with first_line={len(seen) + 1}]" in part
+        assert len(seen) == 400 or f"continue with first_line={len(seen) + 1}]" in part
     assert seen == lines
 
 
@@ -155,7 +155,7 @@ def test_one_vast_line_is_cut(place: Path, folder: Folder) -> None:
     (place / "min.js").write_text("é" * 5000 + "\nend\n", encoding="utf-8")
     part = FolderTools(folder, 1000).read_file("min.js")
     assert len(part.encode("utf-8")) <= 1000
-    assert part.endswith("[lines 1 to 1 of 2; go on with first_line=2; line 1 is cut]")
+    assert part.endswith("[lines 1 to 1 of 2; continue with first_line=2; line 1 is cut]")
     assert set(part.split("…")[0]) == {"é"}
 
 
@@ -166,7 +166,7 @@ def test_huge_file_is_read_in_part(place: Path, tools: FolderTools) -> None:
         file.truncate(1 << 40)
     part = tools.read_file("huge", first_line=MAX_FILE_BYTES // 5)
     assert f"only the first {MAX_FILE_BYTES} bytes" in part
-    assert "1 files too large: not searched" in tools.search_text("zzz", pattern="huge")
+    assert "1 files not searched: too large" in tools.search_text("zzz", pattern="huge")
     with open(place / "sparse", "wb") as file:
         file.truncate(1 << 40)
     assert f"more than {MAX_FILE_BYTES} bytes" in tools.read_file("sparse")
@@ -180,16 +180,16 @@ def test_list_files(place: Path, tools: FolderTools) -> None:
         "sub/b.py  10 bytes\nsub/deep/\nsub/deep/c.py  4 bytes")
     assert tools.list_files(recursive=True, pattern="*.py") == (
         "sub/b.py  10 bytes\nsub/deep/c.py  4 bytes")
-    assert tools.list_files(pattern="*.c") == "[nothing here fits]"
-    assert "no folder" in refused(tools.list_files, "a.txt")
+    assert tools.list_files(pattern="*.c") == "[no name fits]"
+    assert "not a folder" in refused(tools.list_files, "a.txt")
     assert refused(tools.list_files, "nowhere")
 
 
 def test_search_text(place: Path, tools: FolderTools) -> None:
-    """Lines with their file and number; binary files are counted, hidden ones passed over."""
+    """Lines come with file and number; binary files are counted, hidden files are skipped."""
     (place / "x.bin").write_bytes(b"two\0")
     assert tools.search_text("two") == (
-        "a.txt:2: two\nsub/b.py:1: x = 'two'\n[1 files binary: not searched]")
+        "a.txt:2: two\nsub/b.py:1: x = 'two'\n[1 files not searched: binary]")
     assert "sub/deep/c.py:1: Two" in tools.search_text("TWO", ignore_case=True)
     assert tools.search_text("two", pattern="*.py") == "sub/b.py:1: x = 'two'"
     assert tools.search_text("two", path="a.txt") == "a.txt:2: two"
@@ -200,7 +200,7 @@ def test_search_text(place: Path, tools: FolderTools) -> None:
 
 
 def test_search_that_finds_too_much_is_capped(place: Path, folder: Folder) -> None:
-    """What does not fit is counted, and the search ends early."""
+    """Lines that do not fit are counted, and the search ends early."""
     (place / "many").write_text("hit " * 100 + "\n" * 2 + "hit\n" * 5000)
     shown = FolderTools(folder, 1000).search_text("hit")
     assert len(shown.encode("utf-8")) <= 1000
@@ -234,7 +234,7 @@ def test_bounds_of_names_and_bytes(place: Path) -> None:
 
 
 def test_folders_within_folders_have_an_end(place: Path, tools: FolderTools) -> None:
-    """Very deep folders are not gone down without end."""
+    """Very deep folders are listed only down to a limit."""
     deep = place / "d"
     for _ in range(50):
         deep = deep / "d"
@@ -244,7 +244,7 @@ def test_folders_within_folders_have_an_end(place: Path, tools: FolderTools) -> 
 
 @pytest.mark.parametrize("most", [256, 1024, 16384])
 def test_results_fit_the_agents_cap(place: Path, folder: Folder, most: int) -> None:
-    """Whatever the cap, the tool's own words about the rest are within it."""
+    """The note about the rest is always within the cap."""
     (place / "long").write_text("0123456789 line\n" * 3000)
     for number in range(60):
         (place / f"name-{number:040}").touch()
@@ -302,7 +302,7 @@ def test_link_to_a_file_is_refused(place: Path, tools: FolderTools, target: str)
 @posix
 @pytest.mark.parametrize("target", ["../elsewhere", "sub", "/", ".", ".."])
 def test_link_to_a_folder_is_refused(place: Path, tools: FolderTools, target: str) -> None:
-    """Nor is one to a folder, in the middle of a path or at its end; a walk passes it over."""
+    """A link to a folder is refused anywhere in a path; a walk skips it."""
     (place / "sub" / "way").symlink_to(target)
     for path in ("sub/way", "sub/way/f.txt", "sub/way/deep/c.py"):
         assert "link" in refused(tools.read_file, path)
@@ -316,7 +316,7 @@ def test_link_to_a_folder_is_refused(place: Path, tools: FolderTools, target: st
 def test_fifo_socket_and_device_are_refused(
     place: Path, tools: FolderTools, folder: Folder
 ) -> None:
-    """What would block, or do something when read, is not opened."""
+    """Things that block, or have effects when they are read, are not opened."""
     os.mkfifo(place / "fifo")
     server = socket.socket(socket.AF_UNIX)
     here = os.getcwd()
@@ -329,7 +329,7 @@ def test_fifo_socket_and_device_are_refused(
     for name in ("fifo", "sock"):
         assert "a device, a FIFO or a socket" in refused(tools.read_file, name)
         assert folder.kind(name) == OTHER
-    assert "fifo  (no file: not read)" in tools.list_files()
+    assert "fifo  (not a regular file: not read)" in tools.list_files()
     assert tools.search_text("zzz") == "[not found]"
     with Folder("/dev", openat=folder._openat) as devices:
         for name in ("null", "zero", "tty"):
@@ -342,7 +342,7 @@ def test_fifo_socket_and_device_are_refused(
 def test_link_put_there_between_look_and_opening_leads_nowhere(
     place: Path, name: str, replacement: str, openat: bool
 ) -> None:
-    """What becomes a link after it was looked at gives nothing of what is behind the link."""
+    """A file that becomes a link after the check gives nothing of the link's target."""
     (place / "sub" / "f.txt").write_text("fine")
     (place / "sub" / "secret.txt").symlink_to(place.parent / "secret.txt")
 
@@ -391,7 +391,7 @@ def test_file_replaced_between_look_and_opening_is_refused(place: Path) -> None:
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/mem"), reason="needs a file that fails")
 def test_file_that_fails_while_it_is_read_is_said_to(folder: Folder) -> None:
-    """A failing read is an error for the model, and no end of the loop."""
+    """A failing read is an error for the model and does not end the loop."""
     with Folder("/proc/self", openat=folder._openat) as proc:
         refused(FolderTools(proc).read_file, "mem")
 
@@ -400,12 +400,12 @@ def test_file_that_fails_while_it_is_read_is_said_to(folder: Folder) -> None:
 def test_unreadable_things_are_said_to_be_so(
     place: Path, tools: FolderTools, folder: Folder
 ) -> None:
-    """What the system refuses is an error the model can act on, without our own paths."""
+    """An error of the system becomes an error for the model, without absolute paths."""
     for path in ("nowhere", "a.txt/x", "x" * 5000):
         words = refused(tools.read_file, path)
         assert str(place) not in words and len(words) < 400
     assert "a folder" in refused(tools.read_file, "sub")
-    assert "no file" in refused(tools.read_file, ".")
+    assert "not a file" in refused(tools.read_file, ".")
     assert [folder.kind(name) for name in (".", "a.txt", "sub")] == [FOLDER, FILE, FOLDER]
     if os.geteuid() != 0:
         (place / "a.txt").chmod(0)
@@ -414,7 +414,7 @@ def test_unreadable_things_are_said_to_be_so(
 
 @posix
 def test_folder_given_may_itself_be_a_link(place: Path) -> None:
-    """The user's own path is followed; only what the model names is not."""
+    """Links in the user's own path are followed; only links in the model's paths are refused."""
     link = place.parent / "link"
     link.symlink_to(place)
     with Folder(link) as folder:
@@ -426,13 +426,13 @@ def test_folder_given_may_itself_be_a_link(place: Path) -> None:
 
 @pytest.mark.parametrize("name", ["nowhere", "a.txt"])
 def test_what_is_no_folder_cannot_be_one(place: Path, name: str) -> None:
-    """A folder that is not there is said when it is made."""
+    """A missing folder is an error when the ``Folder`` is made."""
     with pytest.raises(OSError):
         Folder(place / name)
 
 
 def test_moved_folder_stays_the_same(place: Path) -> None:
-    """An open folder stays the one it was, whatever is put in its place."""
+    """An open folder stays the same folder, even if another takes its place."""
     if not HAS_OPENAT:
         pytest.skip("this system cannot open relative to a folder")
     with Folder(place) as folder:
@@ -457,6 +457,6 @@ def test_windows_paths_out_of_the_folder_are_refused(path: str) -> None:
     ("...", ("...",)), ("a..b", ("a..b",)), ("NUL", ("NUL",)),
 ])
 def test_plain_paths_pass(path: str, parts: Any) -> None:
-    """Names that only look odd are names."""
+    """Odd names are accepted."""
     assert split_path(path, windows=False) == parts
     assert split_path("a\\b.txt", windows=True) == ("a", "b.txt")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a terminal is told of an answer beside its text."""
+"""What a terminal shows of an answer besides its text."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def screen() -> Tuple[Terminal, Any, Any]:
 
 
 def test_opaque_block_is_noted_where_it_begins(screen: Any) -> None:
-    """A part that only the provider can read is named on stderr, and not shown."""
+    """A part that only the provider can read is named on stderr; its content is not shown."""
     terminal, out, err = screen
     printer = TextPrinter(terminal)
     for chunk in CHUNKS:
@@ -54,14 +54,14 @@ def test_opaque_block_is_noted_where_it_begins(screen: Any) -> None:
 def test_an_answer_that_is_not_the_last_word_is_noted(
     screen: Any, finish: str, said: str
 ) -> None:
-    """Who reads only the text learns that there is more to come."""
+    """Stderr says that the turn goes on after a paused answer."""
     terminal, _, err = screen
     note_cut(terminal, finish, {})
     assert err.getvalue().startswith(said) and bool(err.getvalue()) == bool(said)
 
 
 def test_usage_words_leave_the_raw_report_out() -> None:
-    """Only the counts are told."""
+    """The report has only the counts of the texts."""
     assert usage_words(TokenUsage(3, 2, raw={"cost": 1})) == "tokens: 3 input, 2 output"
 
 

@@ -58,7 +58,7 @@ def dest(tmp_path: Path) -> Path:
     "", "session", "agent", "loopback", "session,config", "all", "config", "cli",
 ])
 def test_each_set_is_carried_and_used_without_requests(rooms: str, dest: Path) -> None:
-    """The copy parses under its new name; what was asked for works in it, or says it is absent."""
+    """The copy parses under its new name; its rooms work, and a missing room says so."""
     assert vendor(dest, "--with", rooms).code == 0
     (dest.parent / "answer.sse").write_bytes(BODY)
     has = manifest(dest)["rooms"]
@@ -104,7 +104,7 @@ def test_pages_of_the_rooms_are_installed() -> None:
 
 
 def test_licence_of_the_package_is_that_of_the_checkout() -> None:
-    """The licence that travels inside the package is the same text."""
+    """The licence inside the package is the same text."""
     inside = ROOT / "streamcore" / "LICENSE"
     assert inside.read_bytes() == (ROOT / "LICENSE").read_bytes()
     assert "LICENSE" in (ROOT / "setup.cfg").read_text(encoding="utf-8").split("package_data]")[1]
@@ -130,9 +130,9 @@ def test_all_providers_come_with_one_word(dest: Path) -> None:
 
 
 def test_room_that_another_needs_comes_along_and_is_told(dest: Path) -> None:
-    """The agent brings the session, and the command says so."""
+    """The room agent needs the room session: it is added, and the command says so."""
     done = vendor(dest, "--with", "agent")
-    assert "agent brings session along" in done.out
+    assert "agent needs session: added" in done.out
     assert manifest(dest)["rooms"] == ["session", "agent"]
 
 
@@ -162,7 +162,7 @@ def test_run_again_writes_nothing(dest: Path) -> None:
 
 
 def test_rooms_and_providers_are_added_to_those_that_are_there(dest: Path) -> None:
-    """What an error tells one to run adds the room, and loses none."""
+    """The command in the error message adds the room, and removes no other."""
     vendor(dest, "--with", "config", "--providers", "groq")
     vendor(dest, "--with", "loopback", "--providers", "xai")
     assert manifest(dest)["rooms"] == ["config", "loopback"]
@@ -170,7 +170,7 @@ def test_rooms_and_providers_are_added_to_those_that_are_there(dest: Path) -> No
 
 
 def test_room_taken_out_leaves_no_file_or_folder(dest: Path) -> None:
-    """``--without`` removes rooms and providers, and compiled files with them; ours stay."""
+    """``--without`` removes rooms and providers with their compiled files; other files stay."""
     vendor(dest, "--with", "all", "--providers", "groq")
     cached = dest / "agent" / "tools" / "__pycache__"
     cached.mkdir()
@@ -200,7 +200,7 @@ def test_file_changed_by_hand_is_not_overwritten(dest: Path) -> None:
 
 
 def test_file_of_a_host_in_the_way_is_not_overwritten(dest: Path) -> None:
-    """A folder without a manifest keeps a file that has a name of ours."""
+    """Without a manifest, a file with the name of a package file is not overwritten."""
     dest.mkdir(parents=True)
     (dest / "__init__.py").write_text("theirs = True\n")
     assert vendor(dest).code == 1
@@ -250,13 +250,13 @@ def test_check_of_a_copy_that_is_behind_ends_with_3(dest: Path) -> None:
     said = manifest(dest)
     path.write_text(json.dumps({**said, "version": "0.0.9"}))
     behind = vendor(dest, "--check")
-    assert behind.code == 3 and "it is of 0.0.9" in behind.out
+    assert behind.code == 3 and "it has version 0.0.9" in behind.out
     old = dest / "values" / "gone.py"  # as an older version may have had it
     old.write_text("x = 1\n")
     digest = "sha256:" + hashlib.sha256(b"x = 1\n").hexdigest()
     path.write_text(json.dumps({**said, "files": {**said["files"], "values/gone.py": digest}}))
     behind = vendor(dest, "--check")
-    assert behind.code == 3 and "other files" in behind.out
+    assert behind.code == 3 and "the files of this" in behind.out
     assert "1 removed" in vendor(dest).out and not old.exists()
 
 
@@ -267,23 +267,23 @@ def test_copy_with_a_command_line_carries_on_from_itself(dest: Path, tmp_path: P
     assert done.returncode == 0, done.stderr
     assert (dest.parent / "second" / "LICENSE").is_file()
     lacking = python(dest.parent, "-m", NAME, "vendor", "third", "--with", "agent")
-    assert lacking.returncode == 2 and "leaves the room agent out itself" in lacking.stderr
+    assert lacking.returncode == 2 and "does not have the room agent" in lacking.stderr
 
 
 @pytest.mark.parametrize("args, text", [
     (["--with", "agents"], "there is no such room"),
     (["--providers", "opnai"], "did you mean openai"),
-    (["--without", "wire"], "each copy needs it"),
+    (["--without", "wire"], "every copy needs it"),
     (["--without", "openai-compatible"], "a client that names no provider uses it"),
     (["--with", "agent", "--without", "session"], "agent needs it"),
     (["--without", "nobody"], "no provider is named"),
-    (["--check"], "there is no streamcore-vendor.json"),
-    (["--check", "--with", "agent"], "goes with no other option"),
+    (["--check"], "it has no streamcore-vendor.json"),
+    (["--check", "--with", "agent"], "cannot be combined"),
 ])
 def test_wrong_usage_is_refused_and_nothing_is_written(
     args: List[str], text: str, dest: Path
 ) -> None:
-    """A name that does not exist, or options that do not go together, end with 2."""
+    """Unknown names, and options that contradict each other, exit with 2."""
     done = vendor(dest, *args)
     assert done.code == 2 and text in done.err
     assert not dest.exists()
@@ -303,7 +303,7 @@ def test_package_itself_is_no_destination(tmp_path: Path) -> None:
       for name in ("../outside.py", "/etc/x", "C:/x", "a/../../x", "a\\x")),
 ])
 def test_manifest_that_leads_elsewhere_or_cannot_be_read_is_refused(text: str, dest: Path) -> None:
-    """Nothing outside of the copy is ever compared or removed because a manifest names it."""
+    """A manifest that names files outside of the copy is refused."""
     dest.mkdir(parents=True)
     (dest.parent / "outside.py").write_text("x")
     (dest / "streamcore-vendor.json").write_text(text)
@@ -315,7 +315,7 @@ def test_manifest_that_leads_elsewhere_or_cannot_be_read_is_refused(text: str, d
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write anywhere")
 def test_folder_that_cannot_be_written_is_wrong_usage(tmp_path: Path) -> None:
-    """The system's reason is told, with the file."""
+    """The message has the system's reason and the file."""
     tmp_path.chmod(0o500)
     try:
         done = vendor(tmp_path / "copy")
@@ -325,6 +325,6 @@ def test_folder_that_cannot_be_written_is_wrong_usage(tmp_path: Path) -> None:
 
 
 def test_place_that_is_a_file_is_wrong_usage(tmp_path: Path) -> None:
-    """A file where the folder should be is told as the system tells it."""
+    """A file in the place of the folder gives the system's message."""
     (tmp_path / "copy").write_text("x")
     assert vendor(tmp_path / "copy").code == 2

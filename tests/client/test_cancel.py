@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Stopping a call: by the cancel event in every phase, by ``close``, and by letting go.
+"""Stopping a call: by the cancel event in every phase, by ``close``, and by leaving it.
 
-Each time the result comes soon, the socket is closed (the server's side sees it), and no
-thread is made. Rows C1–C6 of FAULTS.md.
+Each time the result comes soon, the server sees the socket closed, and no thread is started.
+Rows C1–C6 of FAULTS.md.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ DEAF: Dict[str, Any] = {"read_request": False, "drain_after": 0.4}
 
 @pytest.fixture(params=["plain", "tls"])
 def tls(request: Any) -> Any:
-    """What ``LoopbackServer`` takes for plain HTTP and for TLS."""
+    """Give the TLS argument of ``LoopbackServer``: once for plain HTTP and once for TLS."""
     return SERVER_FILES if request.param == "tls" else None
 
 
@@ -54,7 +54,7 @@ def transport() -> Iterator[Transport]:
 
 @pytest.fixture
 def soon() -> Iterator[Callable[[Callable[[], Any]], float]]:
-    """Do something after ``DELAY`` in another thread; returns when that will be."""
+    """Return a function that runs another one after ``DELAY`` in a thread, and tells the time."""
     timers: List[threading.Timer] = []
 
     def start(action: Callable[[], Any]) -> float:
@@ -69,7 +69,7 @@ def soon() -> Iterator[Callable[[Callable[[], Any]], float]]:
 
 
 def fetch(transport: Transport, url: str, body: bytes = b"{}", **given: Any) -> None:
-    """Open and read to the end, raising what comes."""
+    """Open, read to the end, and let every error out."""
     given.setdefault("limits", limits(max_stream_bytes=1 << 40))
     for _piece in post(transport, url, body, **given).pieces():
         pass
@@ -96,7 +96,7 @@ def test_cancel_is_seen_in_every_phase(
 
 
 def test_cancel_before_the_call_makes_no_connection(transport: Transport) -> None:
-    """An event that is set already: nothing is opened, nothing imported."""
+    """If the event is already set, nothing is opened and nothing is imported."""
     cancel = threading.Event()
     cancel.set()
     with LoopbackServer([{"body": "x"}]) as server:
@@ -105,7 +105,7 @@ def test_cancel_before_the_call_makes_no_connection(transport: Transport) -> Non
 
 
 def test_cancel_between_pieces_is_seen_at_the_next(transport: Transport) -> None:
-    """Set while the consumer thinks, although more bytes are waiting."""
+    """An event set while the consumer works is seen, although more bytes are waiting."""
     cancel = threading.Event()
     with LoopbackServer([FLOOD]) as server:
         pieces = post(transport, server.base_url, cancel=cancel).pieces()
@@ -117,7 +117,7 @@ def test_cancel_between_pieces_is_seen_at_the_next(transport: Transport) -> None
 
 
 def test_cancel_wins_over_a_fault_and_over_a_clock(transport: Transport) -> None:
-    """Event set, then a reset, a cut, a bad chunk or a clock: ABORTED all the same."""
+    """After the event, a reset, a cut, a bad chunk or a clock still gives ABORTED."""
     for ending in ({"reset": True}, {"close": True}, {"chunk_size_bad": True}, {"sleep": 0.5}):
         cancel = threading.Event()
         steps = [{"raw": "abc"}, {"sleep": 0.1}, ending, {"raw": "x"}]
@@ -133,7 +133,7 @@ def test_cancel_wins_over_a_fault_and_over_a_clock(transport: Transport) -> None
 
 
 def test_cancel_at_the_end_of_the_body_is_aborted(transport: Transport) -> None:
-    """An end that comes after the event is no end."""
+    """A body that ends after the event was set is ABORTED, not complete."""
     cancel = threading.Event()
     with LoopbackServer([{"framing": "content-length", "body": "abc"}]) as server:
         pieces = post(transport, server.base_url, cancel=cancel).pieces()
@@ -144,7 +144,7 @@ def test_cancel_at_the_end_of_the_body_is_aborted(transport: Transport) -> None:
 
 
 def test_cancel_through_a_proxy(tls: Any, soon: Any) -> None:
-    """In the body, with the tunnel or the forwarding between; both sockets go."""
+    """In the body, through a tunnel or a forwarding proxy, both sockets are closed."""
     cancel = threading.Event()
     with Proxy() as proxy, LoopbackServer([STALLED], tls=tls) as server:
         transport = Transport(verify=CA, proxies={"http": proxy.url, "https": proxy.url})
@@ -156,7 +156,7 @@ def test_cancel_through_a_proxy(tls: Any, soon: Any) -> None:
 
 
 def test_cancel_while_the_proxy_drips_its_answer(soon: Any) -> None:
-    """CONNECT is answered byte by byte: the event is seen there too."""
+    """The event is seen while a proxy answers CONNECT byte by byte."""
     cancel = threading.Event()
     with Proxy(connect_drip=0.05) as proxy:
         transport = Transport(proxies={"https": proxy.url})
@@ -168,7 +168,7 @@ def test_cancel_while_the_proxy_drips_its_answer(soon: Any) -> None:
 
 
 def test_cancel_with_the_callers_own_session(soon: Any, tls: Any) -> None:
-    """requests' own adapter: as quick as without; a second answer is not touched."""
+    """With requests' own adapter, cancel is as fast, and a second answer goes on."""
     import requests
 
     cancel = threading.Event()
@@ -182,7 +182,7 @@ def test_cancel_with_the_callers_own_session(soon: Any, tls: Any) -> None:
 
 
 def test_cancel_with_a_custom_adapter_is_seen_between_pieces() -> None:
-    """No socket to watch: the event counts before the next piece."""
+    """Without a socket to watch, the event is seen before the next piece."""
     import requests.adapters
 
     class Own(requests.adapters.HTTPAdapter):
@@ -202,7 +202,7 @@ def test_cancel_with_a_custom_adapter_is_seen_between_pieces() -> None:
 
 
 def test_cancel_of_an_error_body(transport: Transport, soon: Any) -> None:
-    """The one thing ``read_error_body`` raises."""
+    """``read_error_body`` raises ABORTED and nothing else."""
     cancel = threading.Event()
     with LoopbackServer([{"status": 500, **STALLED}]) as server:
         answer = post(transport, server.base_url, cancel=cancel)
@@ -212,7 +212,7 @@ def test_cancel_of_an_error_body(transport: Transport, soon: Any) -> None:
 
 
 def test_cancel_makes_no_thread(transport: Transport) -> None:
-    """Threads while a stream is read: as many as before."""
+    """Reading a stream starts no thread."""
     with LoopbackServer([PINGS]) as server:
         pieces = post(transport, server.base_url, cancel=threading.Event()).pieces()
         next(pieces)
@@ -227,7 +227,7 @@ def test_cancel_makes_no_thread(transport: Transport) -> None:
 def test_close_from_another_thread_ends_a_blocked_read(
     transport: Transport, soon: Any, tls: Any
 ) -> None:
-    """The reader gets ABORTED, the closer is not held up, the server sees it."""
+    """The reader gets ABORTED, close() returns at once, and the server sees the close."""
     with LoopbackServer([STALLED], tls=tls) as server:
         answer = post(transport, server.base_url)
         pieces = answer.pieces()
@@ -247,7 +247,7 @@ def test_close_from_another_thread_ends_a_blocked_read(
 
 
 def test_close_drops_the_connection_and_may_be_repeated(transport: Transport) -> None:
-    """At once, before, in the middle of and after the body."""
+    """close() works before, in the middle of and after the body, and a second time."""
     with LoopbackServer([STALLED]) as server:
         for read in (False, True):
             answer = post(transport, server.base_url)
@@ -298,7 +298,7 @@ def leave_by_throw(answer: Any) -> None:
 def test_leaving_the_pieces_closes_the_socket(
     transport: Transport, leave: Callable[[Any], None], tls: Any
 ) -> None:
-    """Whichever way the consumer goes, the server sees it; the answer itself is kept."""
+    """However the consumer leaves, the server sees the close, even if the answer is kept."""
     with LoopbackServer([STALLED], tls=tls) as server, warnings.catch_warnings():
         warnings.simplefilter("error", ResourceWarning)
         answer = post(transport, server.base_url)
@@ -308,7 +308,7 @@ def test_leaving_the_pieces_closes_the_socket(
 
 
 def test_forgotten_answer_closes_its_socket(transport: Transport) -> None:
-    """An answer nobody reads and nobody closes goes with its last reference."""
+    """An answer that nobody reads or closes closes its socket with its last reference."""
     with LoopbackServer([STALLED]) as server, warnings.catch_warnings():
         warnings.simplefilter("error", ResourceWarning)
         answer = post(transport, server.base_url)
@@ -317,7 +317,7 @@ def test_forgotten_answer_closes_its_socket(transport: Transport) -> None:
 
 
 def test_forgotten_transport_closes_its_pool() -> None:
-    """A transport with an idle connection that is never closed leaves none behind."""
+    """A transport that is never closed leaves no idle connection open."""
     with LoopbackServer([{"body": "x"}]) as server, warnings.catch_warnings():
         warnings.simplefilter("error", ResourceWarning)
         transport = Transport()
@@ -328,7 +328,7 @@ def test_forgotten_transport_closes_its_pool() -> None:
 
 
 class Alarm(KeyboardInterrupt):
-    """What the signal handler raises; a class of its own, to see that it is the same."""
+    """The exception of the signal handler; its own class shows that it comes out unchanged."""
 
 
 @pytest.fixture
@@ -351,7 +351,7 @@ def alarm() -> Iterator[None]:
 def test_interrupt_in_a_read_comes_out_unchanged(
     transport: Transport, answer: Dict[str, Any], alarm: None, tls: Any
 ) -> None:
-    """Ctrl-C while waiting: the same exception, and a closed socket."""
+    """Ctrl-C during a wait raises the same exception and closes the socket."""
     with LoopbackServer([answer], tls=tls) as server:
         with pytest.raises(Alarm):
             fetch(transport, server.base_url)
@@ -359,7 +359,7 @@ def test_interrupt_in_a_read_comes_out_unchanged(
 
 
 def test_cancel_from_a_signal_handler(transport: Transport) -> None:
-    """The handler runs in the very thread that waits."""
+    """A handler that runs in the waiting thread itself can set the event."""
     if not hasattr(signal, "setitimer"):
         pytest.skip("no timer signal here")
     cancel = threading.Event()
@@ -375,7 +375,7 @@ def test_cancel_from_a_signal_handler(transport: Transport) -> None:
 
 
 def test_silent_wait_costs_no_time_of_the_processor(transport: Transport) -> None:
-    """No busy loop: a second and a half of silence stay far below the 50 ms allowed for ten."""
+    """1.5 s of silence cost far less CPU than the 50 ms allowed for 10 s."""
     def serve(sock: socket.socket) -> None:
         wait_gone(sock)
 
@@ -391,7 +391,7 @@ def test_silent_wait_costs_no_time_of_the_processor(transport: Transport) -> Non
 
 
 def test_error_after_cancel_stays_the_same(transport: Transport) -> None:
-    """Asked again, a failed answer raises the very error again."""
+    """A failed answer that is read again raises the same error object."""
     cancel = threading.Event()
     with LoopbackServer([STALLED]) as server:
         answer = post(transport, server.base_url, cancel=cancel)

@@ -49,7 +49,7 @@ POSIX = pytest.mark.skipif(sys.platform == "win32", reason="the system has no su
 
 @pytest.fixture
 def serve() -> Iterator[Callable[..., LoopbackServer]]:
-    """Start a loopback provider; closed afterwards."""
+    """Start a loopback provider, and close it after the test."""
     servers: List[LoopbackServer] = []
 
     def start(*answers: Any) -> LoopbackServer:
@@ -63,7 +63,7 @@ def serve() -> Iterator[Callable[..., LoopbackServer]]:
 
 @pytest.fixture
 def connect() -> Iterator[Callable[..., Client]]:
-    """Make a client of a loopback provider; closed afterwards."""
+    """Make a client of a loopback provider, and close it after the test."""
     clients: List[Client] = []
 
     def make(server: LoopbackServer, **rest: Any) -> Client:
@@ -76,14 +76,14 @@ def connect() -> Iterator[Callable[..., Client]]:
 
 
 def code_of(call: Callable[[], Any]) -> str:
-    """The code of the error a call must raise."""
+    """Return the code of the error that a call must raise."""
     with pytest.raises(LlmError) as caught:
         call()
     return caught.value.code
 
 
 def later(seconds: float, call: Callable[[], Any]) -> threading.Timer:
-    """Call something from another thread in a while."""
+    """Call a function from another thread after a delay."""
     timer = threading.Timer(seconds, call)
     timer.start()
     return timer
@@ -93,7 +93,7 @@ def later(seconds: float, call: Callable[[], Any]) -> threading.Timer:
 
 
 def test_stream_tells_everything(serve: Any, connect: Any) -> None:
-    """Chunks in the grammar's order, then message, usage, finish and the facts of the call."""
+    """The chunks come in the grammar's order; message, usage, finish and facts are right."""
     stream = connect(serve(HELLO)).stream("hi")
     assert (stream.finish, stream.usage, stream.time_to_first_token) == (None, None, None)
     before = stream.duration
@@ -114,7 +114,7 @@ def test_stream_tells_everything(serve: Any, connect: Any) -> None:
 
 
 def test_stream_that_ended_gives_stop_iteration_for_ever(serve: Any, connect: Any) -> None:
-    """It never hangs, and keeps its message."""
+    """A pull after the end never hangs, and the message stays."""
     stream = connect(serve(HELLO)).stream("hi")
     message = stream.message
     for _ in range(3):
@@ -127,7 +127,7 @@ def test_stream_that_ended_gives_stop_iteration_for_ever(serve: Any, connect: An
 
 
 def test_message_takes_what_is_left(serve: Any, connect: Any) -> None:
-    """After some chunks were taken, and a loop was left, the rest still makes the message."""
+    """After a loop was left early, ``message`` reads the rest and is whole."""
     stream = connect(serve(HELLO)).stream("hi")
     for chunk in stream:
         if isinstance(chunk, TextDelta):
@@ -137,7 +137,7 @@ def test_message_takes_what_is_left(serve: Any, connect: Any) -> None:
 
 
 def test_iter_text_gives_text_only(serve: Any, connect: Any) -> None:
-    """Reasoning and calls are not in it; the message has them."""
+    """iter_text() skips reasoning and calls, and the message still has them."""
     answer = {"text": "a b", "reasoning": "hm", "tool_calls": [{"id": "c", "name": "f"}]}
     stream = connect(serve({"steps": [{"answer": answer}]})).stream("hi")
     assert list(stream.iter_text()) == ["a ", "b"]
@@ -154,7 +154,7 @@ def test_message_frees_the_connection(serve: Any, connect: Any) -> None:
 
 
 def test_stream_left_at_its_finish_frees_the_connection(serve: Any, connect: Any) -> None:
-    """Who takes the finish and lets go had the whole answer: the next call reuses it."""
+    """A consumer that stops at the finish had the whole answer: the next call reuses it."""
     server = serve(HELLO)
     client = connect(server)
     for _ in range(3):
@@ -166,7 +166,7 @@ def test_stream_left_at_its_finish_frees_the_connection(serve: Any, connect: Any
 
 
 def test_raw_keeps_the_events(serve: Any, connect: Any) -> None:
-    """Only where it was asked for; those of a failed attempt are not among them."""
+    """``raw`` has events only if asked for, and none of a failed attempt."""
     error = {"steps": [{"error": {"message": "busy", "code": 503}}]}
     client = connect(serve(error, HELLO), retry=QUICK)
     stream = client.stream("hi", raw=True)
@@ -178,7 +178,7 @@ def test_raw_keeps_the_events(serve: Any, connect: Any) -> None:
 
 
 def test_diagnostics_tell_what_was_repaired(serve: Any, connect: Any) -> None:
-    """A user can see why, and cannot change what the stream counts."""
+    """A user can read the counters and cannot change those of the stream."""
     steps = [{"text": "a"}, {"payload": {"kind": "unknown"}}, {"done": True}]
     stream = connect(serve({"steps": steps})).stream("hi")
     assert stream.message.text == "a"
@@ -188,7 +188,7 @@ def test_diagnostics_tell_what_was_repaired(serve: Any, connect: Any) -> None:
 
 
 def test_max_tokens_drops_calls_and_counts_them(serve: Any, connect: Any) -> None:
-    """The message keeps its text; no call of that turn is in it."""
+    """The message keeps its text and has no call of the cut turn."""
     answer = {"text": "so ", "tool_calls": [{"name": "f", "arguments": {"a": 1}}],
               "finish": "length"}
     stream = connect(serve({"steps": [{"answer": answer}]})).stream("hi")
@@ -214,7 +214,7 @@ def test_json_document_is_an_answer(serve: Any, connect: Any) -> None:
 
 
 def test_failed_stream_raises_the_same_error_again(serve: Any, connect: Any) -> None:
-    """Pull by pull, and from message; what had arrived is in it and in the stream."""
+    """Each pull and ``message`` raise it; its partial is what had arrived."""
     script = {"steps": [{"text": "Hel"}, {"usage": {"prompt_tokens": 3}}, {"close": True}]}
     stream = connect(serve(script)).stream("hi")
     with pytest.raises(LlmError) as first:
@@ -234,7 +234,7 @@ def test_failed_stream_raises_the_same_error_again(serve: Any, connect: Any) -> 
 
 
 def test_traceback_of_a_failed_stream_does_not_grow(serve: Any, connect: Any) -> None:
-    """Pulled again and again, the error has as long a traceback as after the second pull."""
+    """After many pulls the error's traceback is as long as after the second."""
     stream = connect(serve({"steps": [{"close": True}]})).stream("hi")
     lengths = []
     for _ in range(20):
@@ -245,7 +245,7 @@ def test_traceback_of_a_failed_stream_does_not_grow(serve: Any, connect: Any) ->
 
 
 def test_finish_of_a_failed_answer_is_never_handed_out(serve: Any, connect: Any) -> None:
-    """An error finish raises; the last thing iterated is no finish."""
+    """A failed answer raises, and no finish chunk is iterated."""
     script = {"steps": [{"text": "a"}, {"finish": "content_filter"}, {"done": True}]}
     stream, seen = connect(serve(script)).stream("hi"), []
     with pytest.raises(LlmError) as caught:
@@ -259,14 +259,14 @@ def test_finish_of_a_failed_answer_is_never_handed_out(serve: Any, connect: Any)
 
 
 def test_failure_before_a_chunk_has_no_first_token(serve: Any, connect: Any) -> None:
-    """A failed attempt's end is no token."""
+    """The finish of a failed attempt does not count as a first token."""
     stream = connect(serve(BUSY)).stream("hi")
     assert code_of(lambda: stream.message) == "SERVER"
     assert stream.time_to_first_token is None and stream.duration > 0
 
 
 def test_error_says_request_id_and_status(serve: Any, connect: Any) -> None:
-    """What support asks for is in the failure and on the stream."""
+    """The failure and the stream have the request id that support asks for."""
     stream = connect(serve({**BUSY, "headers": {"x-request-id": "req-9"}})).stream("hi")
     with pytest.raises(LlmError) as caught:
         next(stream)
@@ -275,7 +275,7 @@ def test_error_says_request_id_and_status(serve: Any, connect: Any) -> None:
 
 
 def test_request_id_of_an_earlier_attempt_is_not_told(serve: Any, connect: Any) -> None:
-    """The second attempt got no answer: it has no id."""
+    """If the second attempt got no answer, the stream has no id."""
     first = {**BUSY, "headers": {"x-request-id": "req-9"}}
     stream = connect(
         serve(first, {"slam": True}, {"slam": True}),
@@ -291,7 +291,7 @@ def test_request_id_of_an_earlier_attempt_is_not_told(serve: Any, connect: Any) 
 
 
 def test_close_then_message_is_aborted(serve: Any, connect: Any) -> None:
-    """Again and again; the server sees its peer leave; what had come is kept."""
+    """``message`` raises each time, the server sees the close, and the partial is kept."""
     server = serve(SLOW)
     stream = connect(server).stream("hi")
     assert isinstance(stream, Stream) and next(stream) and next(stream)
@@ -318,7 +318,7 @@ def test_close_before_the_first_pull_asks_nobody(serve: Any, connect: Any) -> No
 def test_close_from_another_thread_ends_a_blocked_pull(
     serve: Any, connect: Any, script: Any
 ) -> None:
-    """In the body and before there are headers alike: ABORTED soon, and a closed socket."""
+    """Before the headers and in the body, the pull is ABORTED soon and the socket closed."""
     server = serve(script)
     stream = connect(server).stream("hi")
     timer = later(0.3, stream.close)
@@ -331,7 +331,7 @@ def test_close_from_another_thread_ends_a_blocked_pull(
 
 
 def test_close_from_another_thread_ends_a_retry_wait(serve: Any, connect: Any) -> None:
-    """The wait between attempts is no exception."""
+    """close() also ends the wait between two attempts."""
     server = serve({**BUSY, "headers": {"retry-after": "30"}})
     stream = connect(server, retry=RetryPolicy(), limits=Limits(total_timeout=None)).stream("hi")
     timer = later(0.3, stream.close)
@@ -343,7 +343,7 @@ def test_close_from_another_thread_ends_a_retry_wait(serve: Any, connect: Any) -
 
 
 def test_leaving_with_closes(serve: Any, connect: Any) -> None:
-    """The end of a with block closes the socket, although the stream is still there."""
+    """The end of a with block closes the socket, even if the stream is still referenced."""
     server = serve(SLOW)
     with connect(server).stream("hi") as stream:
         next(stream)
@@ -356,7 +356,7 @@ class Mine(Exception):
 
 
 def test_exception_in_the_consumer_comes_out_unchanged(serve: Any, connect: Any) -> None:
-    """Unchanged, with the socket closed and nothing retried."""
+    """It comes out unchanged, the socket is closed and nothing is retried."""
     server, mine = serve(SLOW), Mine("mine")
     with pytest.raises(Mine) as caught:
         with connect(server, retry=QUICK).stream("hi") as stream:
@@ -368,7 +368,7 @@ def test_exception_in_the_consumer_comes_out_unchanged(serve: Any, connect: Any)
 
 @pytest.mark.parametrize("kind", [Mine, KeyboardInterrupt, SystemExit, LlmError])
 def test_exception_in_on_chunk_comes_out_unchanged(serve: Any, connect: Any, kind: Any) -> None:
-    """Whatever it is, an LlmError of the caller's included."""
+    """An exception of on_chunk comes out unchanged, even if it is an LlmError."""
     server = serve(SLOW)
     mine = LlmError("mine", "SERVER") if kind is LlmError else kind("mine")
 
@@ -384,7 +384,7 @@ def test_exception_in_on_chunk_comes_out_unchanged(serve: Any, connect: Any, kin
 @POSIX
 @pytest.mark.parametrize("script", [SLOW, SILENT], ids=["body", "headers"])
 def test_ctrl_c_in_a_read_comes_out_and_closes(serve: Any, connect: Any, script: Any) -> None:
-    """KeyboardInterrupt raised by a signal while the server is silent."""
+    """A signal that raises KeyboardInterrupt while the server is silent closes the socket."""
     server = serve(script)
     client = connect(server, retry=QUICK)
     stream = client.stream("hi")
@@ -406,7 +406,7 @@ def test_ctrl_c_in_a_read_comes_out_and_closes(serve: Any, connect: Any, script:
 
 
 def test_abandoned_stream_closes_its_socket(serve: Any, connect: Any) -> None:
-    """Dropped without another word: the server sees its peer leave."""
+    """When the last reference to a stream goes, the server sees the close."""
     server = serve(SLOW)
     stream = connect(server).stream("hi")
     next(stream)
@@ -438,7 +438,7 @@ def test_abandoned_stream_in_a_cycle_closes_its_socket(serve: Any, connect: Any)
 
 @pytest.mark.parametrize("script", [SLOW, SILENT], ids=["body", "headers"])
 def test_cancel_is_seen_in_every_phase(serve: Any, connect: Any, script: Any) -> None:
-    """ABORTED with what had come; complete() too; nothing is retried."""
+    """ABORTED with the partial, from complete() too; nothing is retried."""
     server, cancel = serve(script), threading.Event()
     timer = later(0.3, cancel.set)
     began = time.monotonic()
@@ -452,7 +452,7 @@ def test_cancel_is_seen_in_every_phase(serve: Any, connect: Any, script: Any) ->
 
 
 def test_cancelled_between_chunks_already_here(serve: Any, connect: Any) -> None:
-    """Chunks that were read together with the last one are not handed out any more."""
+    """After the event, chunks that were already read are not handed out."""
     cancel = threading.Event()
     stream = connect(serve(HELLO)).stream("hi", cancel=cancel)
     for chunk in stream:
@@ -467,7 +467,7 @@ def test_cancelled_between_chunks_already_here(serve: Any, connect: Any) -> None
 
 
 def test_complete_shows_each_chunk(serve: Any, connect: Any) -> None:
-    """on_chunk sees the finish too; the message is what the stream's would be."""
+    """on_chunk sees the finish too, and the message is the one a stream would give."""
     seen: List[StreamChunk] = []
     client = connect(serve(HELLO))
     message = client.complete("hi", on_chunk=seen.append)
@@ -476,7 +476,7 @@ def test_complete_shows_each_chunk(serve: Any, connect: Any) -> None:
 
 
 def test_complete_may_retry_at_any_point_where_nobody_looks(serve: Any, connect: Any) -> None:
-    """With on_chunk, and in a stream, never after a chunk was seen."""
+    """With on_chunk, or in a stream, no retry follows a chunk that was seen."""
     cut = {"steps": [{"text": "Hel"}, {"reset": True}]}
     assert connect(serve(cut, HELLO), retry=QUICK).complete("hi").text == "hello big world"
     for ask in (lambda c: c.complete("hi", on_chunk=lambda chunk: None),
@@ -488,7 +488,7 @@ def test_complete_may_retry_at_any_point_where_nobody_looks(serve: Any, connect:
 
 
 def test_retry_is_off_where_none_was_given(serve: Any, connect: Any) -> None:
-    """One request and no more, by default and with max_retries=0."""
+    """There is one request, by default and with max_retries=0."""
     for retry in (None, RetryPolicy(max_retries=0)):
         server = serve(BUSY, HELLO)
         assert code_of(lambda: connect(server, retry=retry).complete("hi")) == "SERVER"
@@ -510,7 +510,7 @@ def test_retry_honours_the_total_clock_over_all_attempts(serve: Any, connect: An
 
 
 def test_retry_heals_with_new_settings(serve: Any, connect: Any) -> None:
-    """Endpoint, key and options changed between two attempts are the next attempt's."""
+    """If endpoint, key and options change between two attempts, the next attempt uses them."""
     bad, good = serve(BUSY), serve(HELLO)
     client = connect(
         bad, retry=QUICK,
@@ -527,7 +527,7 @@ def test_retry_heals_with_new_settings(serve: Any, connect: Any) -> None:
 
 
 def test_settings_changed_in_mid_stream_are_the_next_calls(serve: Any, connect: Any) -> None:
-    """The stream under way ends as it began."""
+    """A running stream keeps the settings it began with."""
     server, other = serve(HELLO), serve({"steps": [{"answer": {"text": "other"}}]})
     client = connect(server)
     stream = client.stream("hi")
@@ -582,7 +582,7 @@ CIRCLE.append(CIRCLE)
 def test_local_mistake_is_raised_by_stream(
     serve: Any, connect: Any, client_args: Any, call_args: Any, code: Any
 ) -> None:
-    """At stream(), not at the first pull; no connection is made."""
+    """stream() raises it, before any pull and any connection."""
     server = serve(HELLO)
     client = connect(server, provider=PROFILE, **client_args)
     ask = {"messages": "hi", **call_args}
@@ -597,7 +597,7 @@ def test_local_mistake_is_raised_by_stream(
 
 
 def test_model_without_a_name(serve: Any) -> None:
-    """An empty model is the caller's mistake, told as such."""
+    """An empty model name is refused as the caller's mistake."""
     with Client("", base_url=serve(HELLO).base_url) as client:
         assert code_of(lambda: client.stream("hi")) == "INVALID_REQUEST"
 
@@ -612,7 +612,7 @@ def test_model_without_a_name(serve: Any) -> None:
     ],
 )
 def test_client_of_wrong_arguments(rest: Any, kind: Any) -> None:
-    """A constructor refuses as constructors do."""
+    """The constructor raises TypeError or ValueError."""
     with pytest.raises(kind):
         Client("m", **rest)
 
@@ -635,7 +635,7 @@ def test_stream_of_wrong_argument_types(serve: Any, connect: Any) -> None:
 def test_base_url_of_the_environment_may_change_between_calls(
     serve: Any, monkeypatch: Any
 ) -> None:
-    """It is looked up at each call; what was made of the last one is not taken for it."""
+    """The variable is read at each call, and no old address is reused."""
     with Client("m", provider="openai-compatible") as client:
         for _ in range(2):
             server = serve(HELLO)
@@ -647,13 +647,13 @@ def test_base_url_of_the_environment_may_change_between_calls(
 
 @pytest.mark.parametrize("base_url", [[], {}, 5, True, b"http://h"])
 def test_base_url_of_another_type_is_refused(base_url: Any) -> None:
-    """Also one that cannot be a key of a dict."""
+    """A base URL that is not a string is refused, even one that cannot be hashed."""
     with Client("m", base_url=base_url) as client:
         assert code_of(lambda: client.stream("hi")) == "INVALID_REQUEST"
 
 
 def test_client_without_a_base_url_says_how_to_give_one(monkeypatch: Any) -> None:
-    """The variable alone does not help where no provider is named: nothing is read unasked."""
+    """The variable is not read unless a provider is named."""
     monkeypatch.setenv("OPENAI_COMPATIBLE_BASE_URL", "http://127.0.0.1:1/v1")
     with Client("m") as client:
         with pytest.raises(LlmError, match="or provider=.openai-compatible.") as caught:
@@ -678,7 +678,7 @@ def run_script(script: str, **environ: str) -> str:
 
 
 def test_naming_a_provider_allows_reading_its_key(serve: Any) -> None:
-    """Without a named provider no variable is read, with one its key and base URL are."""
+    """Key and base URL are read from the environment only if a provider is named."""
     server = serve(HELLO)
     script = (
         "from streamcore import Client\n"
@@ -700,7 +700,7 @@ def test_naming_a_provider_allows_reading_its_key(serve: Any) -> None:
 
 
 def test_fifty_threads_get_fifty_right_answers(serve: Any, connect: Any) -> None:
-    """One client, no cross-talk: each call has its own parser and its own answer."""
+    """On one shared client, each call has its own parser and its own answer."""
     server = serve({"steps": [{"answer": {"text": "you said {last_user} indeed", "every": 0.001}}]})
     client = connect(server, pool_size=8)
     wrong: List[Any] = []
@@ -726,7 +726,7 @@ def test_fifty_threads_get_fifty_right_answers(serve: Any, connect: Any) -> None
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
 def test_client_works_on_in_a_forked_child(serve: Any) -> None:
-    """Parent and child share no socket: each has its own answers."""
+    """Parent and child share no socket, and each gets its own answers."""
     server = serve({"steps": [{"answer": {"text": "{last_user}"}}]})
     script = (
         "import os\n"
@@ -753,7 +753,7 @@ def test_client_works_on_in_a_forked_child(serve: Any) -> None:
 
 
 def test_opaque_extras_go_back_to_the_same_provider_only(serve: Any, connect: Any) -> None:
-    """A thought signature of one provider is not shown to another."""
+    """A thought signature of one provider is not sent to another."""
     call = {"index": 0, "id": "c", "type": "function", "name": "f", "arguments": "{}",
             "extra_content": {"google": {"thought_signature": "AAA"}}}
     turn = {"steps": [{"tool_call": call}, {"finish": "tool_calls"}, {"done": True}]}
@@ -772,7 +772,7 @@ def test_opaque_extras_go_back_to_the_same_provider_only(serve: Any, connect: An
 
 
 def test_message_names_the_route_a_hook_chose(serve: Any, connect: Any) -> None:
-    """The provider of an answer is the one that gave it."""
+    """The provider of a message is the one that gave the answer."""
     client = connect(serve(BUSY), provider="openai")
     other = connect(serve(HELLO), provider="groq")
     client.runtime.register_adapter(["groq"], other.adapter)
@@ -784,7 +784,7 @@ def test_message_names_the_route_a_hook_chose(serve: Any, connect: Any) -> None:
 
 
 def test_middleware_that_swallows_the_finish(serve: Any, connect: Any) -> None:
-    """There is no message, and it is not the caller who stopped it."""
+    """There is no message, and the failure is not ABORTED."""
     client = connect(serve(HELLO))
     client.runtime.use(
         lambda request, call: (c for c in call(request) if not isinstance(c, Finish))
@@ -795,7 +795,7 @@ def test_middleware_that_swallows_the_finish(serve: Any, connect: Any) -> None:
 
 
 def test_middleware_with_a_failure_of_its_own(serve: Any, connect: Any) -> None:
-    """An error finish it makes is raised with that failure."""
+    """A finish with a failure that a middleware makes is raised as that failure."""
     client = connect(serve(HELLO))
     refusal = Failure("CONTENT_FILTER", "not here")
     client.runtime.use(lambda request, call: iter([Finish(FinishReason("error", refusal))]))
@@ -806,7 +806,7 @@ def test_middleware_with_a_failure_of_its_own(serve: Any, connect: Any) -> None:
 
 @pytest.mark.parametrize("after", [False, True])
 def test_middleware_error_fails_the_answer(serve: Any, connect: Any, after: bool) -> None:
-    """In the stream, and after its finish; the exception is the cause, and nothing is retried."""
+    """In the stream or after its finish, the exception is the cause, and nothing is retried."""
     server, mine = serve(HELLO if after else SLOW), Mine("mine")
 
     def failing(request: LlmRequest, call: Any) -> Iterator[StreamChunk]:
@@ -827,7 +827,7 @@ def test_middleware_error_fails_the_answer(serve: Any, connect: Any, after: bool
 
 
 def test_start_takes_a_request_made_by_hand(serve: Any, connect: Any) -> None:
-    """What the agent uses: chunks that end in a finish, failures included."""
+    """start(), which the agent uses, gives chunks that end in a finish, also after a failure."""
     client = connect(serve(HELLO, BUSY))
     config = CallConfig("m", "openai-compatible")
     chunks = list(check_grammar(client.start(LlmRequest(config, "hi")).chunks()))
@@ -840,7 +840,7 @@ def test_start_takes_a_request_made_by_hand(serve: Any, connect: Any) -> None:
 
 
 def test_client_shows_and_pickles_no_key(serve: Any, connect: Any) -> None:
-    """repr tells model and provider; pickle and copy are refused."""
+    """repr shows model and provider; pickle and copy are refused."""
     client = connect(serve(HELLO), headers={"X-Api-Key": KEY})
     assert repr(client) == "<Client m at openai-compatible>"
     for make in (pickle.dumps, copy.copy, copy.deepcopy):
@@ -849,7 +849,7 @@ def test_client_shows_and_pickles_no_key(serve: Any, connect: Any) -> None:
 
 
 def test_closed_client_refuses_calls(serve: Any) -> None:
-    """A call after close() says so, and is not worth another try."""
+    """A call after close() says that the client is closed, and is not retryable."""
     server = serve(HELLO)
     client = Client("m", base_url=server.base_url)
     with client:
@@ -861,7 +861,7 @@ def test_closed_client_refuses_calls(serve: Any) -> None:
 
 
 def test_profile_may_bring_its_retry_policy(serve: Any, connect: Any) -> None:
-    """Where the profile has one it counts, unless the client was given another."""
+    """The profile's policy is used, unless the client was given one."""
     if "retry" not in ProviderProfile.__dataclass_fields__:
         pytest.skip("profiles have no retry policy")
     profile = ProviderProfile(name="mine", key_required=False, **{"retry": QUICK})

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What a client is given reaches the wire, and what is promised beside it holds end to end.
+"""The arguments of a client reach the wire, and its other promises hold end to end.
 
-Each argument that shapes a request is seen in what the server received; certificates of the
-client's own, a caller's custom adapter, ids on errors, the bound on error bodies, the cost of
-waiting and of a flood. Each of these goes red when the argument or the bound is dropped.
+Each argument that shapes a request is checked in what the server received. Other tests check
+client certificates, a caller's custom adapter, ids on errors, the bound on error bodies, and the
+cost of waiting and of a flood. Each test fails if the argument or the bound is dropped.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ PINGS: Dict[str, Any] = {"repeat": {"times": 200, "every": 0.05, "steps": [{"com
 
 @contextmanager
 def client_of(url: str, **given: Any) -> Iterator[Client]:
-    """A client of a server here, closed afterwards."""
+    """Make a client of a local server; it is closed after the test."""
     with Client("m", base_url=url, **{"api_key": "sk-arguments-0123", **given}) as client:
         yield client
 
 
 def failure_of(call: Callable[[], Any]) -> LlmError:
-    """Return the error a call must raise."""
+    """Return the error that a call must raise."""
     with pytest.raises(LlmError) as caught:
         call()
     return caught.value
@@ -76,7 +76,7 @@ def failure_of(call: Callable[[], Any]) -> LlmError:
 def test_argument_of_a_call_reaches_the_body(
     way: str, given: Dict[str, Any], field: str, expected: Any
 ) -> None:
-    """Sent under its name when given, by both ways to ask; and absent when it is not."""
+    """stream() and complete() send it under its name if given, and else not at all."""
     with LoopbackServer([HELLO]) as server, client_of(server.base_url) as client:
         for options in (given, {}):
             if way == "complete":
@@ -90,8 +90,8 @@ def test_argument_of_a_call_reaches_the_body(
 
 
 def test_reasoning_goes_back_with_a_tool_call_or_must_not() -> None:
-    """Reasoning is kept apart from the content. A server that demands it back with the call
-    gets it by default; the option keeps it away from one that refuses it."""
+    """A server that demands its reasoning back gets it; an option keeps it from one that refuses
+    it."""
     asked = {"steps": [{"answer": {
         "reasoning": "hm", "text": "let me see",
         "tool_calls": [{"id": "c1", "name": "f", "arguments": "{}"}]}}]}
@@ -121,7 +121,7 @@ def test_reasoning_goes_back_with_a_tool_call_or_must_not() -> None:
 
 
 def demanding(seen: List[Optional[bytes]]) -> Callable[[socket.socket], None]:
-    """Return a ``serve`` that answers only who shows the client's certificate."""
+    """Return a ``serve`` that answers only a client that shows its certificate."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(*SERVER_FILES)
     context.load_verify_locations(CLIENT_FILES[0])
@@ -141,7 +141,7 @@ def demanding(seen: List[Optional[bytes]]) -> Callable[[socket.socket], None]:
 @pytest.mark.parametrize("form", ["pair", "one file"])
 @pytest.mark.parametrize("where", ["client", "transport", "session"])
 def test_certificate_of_the_client_is_shown(where: str, form: str, tmp_path: Path) -> None:
-    """``cert=`` of Client and Transport and that of a caller's session reach the handshake."""
+    """``cert=`` of Client, Transport and a caller's session reaches the handshake."""
     import requests
 
     both = tmp_path / "both.pem"
@@ -165,7 +165,7 @@ def test_certificate_of_the_client_is_shown(where: str, form: str, tmp_path: Pat
 
 
 def test_certificate_that_is_demanded_and_not_given_is_transport() -> None:
-    """The server ends the connection; it never answers."""
+    """The server ends the connection without an answer."""
     seen: List[Optional[bytes]] = []
     with RawServer(demanding(seen)) as server:
         with client_of(f"https://127.0.0.1:{server.port}/v1", verify=CA) as client:
@@ -178,7 +178,7 @@ def test_certificate_that_is_demanded_and_not_given_is_transport() -> None:
 
 @contextmanager
 def own_session() -> Iterator[Any]:
-    """A session whose adapter is not requests' own, so that it is used as it is."""
+    """Return a session whose adapter is not requests' own, so that the session sends itself."""
     import requests
     import requests.adapters
 
@@ -192,7 +192,7 @@ def own_session() -> Iterator[Any]:
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_redirect_is_not_followed_through_a_custom_adapter(status: int) -> None:
-    """The status is the code; nothing is sent to the new place."""
+    """The code names the status, and nothing is sent to the new address."""
     away = {"status": status, "headers": {"Location": "/v1/elsewhere"}, "body": ""}
     with own_session() as session, LoopbackServer([away, HELLO]) as server:
         with client_of(server.base_url, http_session=session) as client:
@@ -201,7 +201,7 @@ def test_redirect_is_not_followed_through_a_custom_adapter(status: int) -> None:
 
 
 def test_total_clock_is_looked_at_between_pieces_of_a_custom_adapter() -> None:
-    """A server that goes on dripping is left at the total clock."""
+    """The total clock ends a body that drips for ever."""
     drip = {"steps": [{"text": "a"}, PINGS, {"finish": "stop"}, {"done": True}]}
     with own_session() as session, LoopbackServer([drip]) as server:
         with client_of(server.base_url, http_session=session) as client:
@@ -227,7 +227,7 @@ def test_total_clock_is_looked_at_between_pieces_of_a_custom_adapter() -> None:
 def test_error_in_the_stream_says_the_id_of_the_request(
     steps: List[Any], code: str, id_: str
 ) -> None:
-    """The id of the answer's headers, or the error's own."""
+    """The failure has the id of the answer's headers, or the error's own."""
     script = {"headers": {"x-request-id": "req-5"}, "steps": [{"text": "a"}, *steps]}
     with LoopbackServer([script]) as server, client_of(server.base_url) as client:
         stream = client.stream("hi")
@@ -240,8 +240,8 @@ def test_error_in_the_stream_says_the_id_of_the_request(
     {"stall": True}, {"repeat": {"times": 40, "every": 0.05, "steps": [{"raw": "."}]}},
 ], ids=["silence", "drip"])
 def test_error_body_is_read_for_five_seconds_at_most(rest: Dict[str, Any]) -> None:
-    """No clock of the call is near: the reading has its own end. Seen on a clock ten times as
-    fast, so that 5 s of it pass in half a second."""
+    """Reading an error body ends after 5 s, with no clock near. The test's clock runs ten times
+    as fast."""
     def clock() -> float:
         return time.monotonic() * 10
 
@@ -269,8 +269,8 @@ def test_error_body_is_read_for_five_seconds_at_most(rest: Dict[str, Any]) -> No
 def test_silent_wait_of_two_seconds_costs_hardly_any_cpu(
     answer: Dict[str, Any], secure: bool
 ) -> None:
-    """50 ms of CPU are allowed for 10 s, so 10 ms here; the rest is for a cold machine. The
-    library has no thread of its own: this thread's time is all it costs."""
+    """The rule is 50 ms of CPU for 10 s, so 10 ms for 2 s; the rest allows for a cold machine.
+    Only this thread's time counts, because the library has no other thread."""
     transport = Transport(verify=CA)
     with LoopbackServer([HELLO, answer], tls=SERVER_FILES if secure else None) as server:
         b"".join(post(transport, server.base_url).pieces())  # warm: imported and connected
@@ -301,7 +301,7 @@ while sock.recv(65536):
 
 
 def flood(megabytes: int) -> Tuple[int, int, float, float]:
-    """Take a close-delimited body from another process: bytes, pieces, CPU and wall seconds."""
+    """Read a close-delimited body from another process; return bytes, pieces, CPU s, wall s."""
     server = subprocess.Popen(
         [sys.executable, "-c", FLOOD, str(megabytes)], stdout=subprocess.PIPE, text=True
     )
@@ -321,7 +321,7 @@ def flood(megabytes: int) -> Tuple[int, int, float, float]:
 
 
 def test_close_delimited_flood_comes_at_30_mb_a_second() -> None:
-    """Ten times slower than it is, and ten times faster than reading byte by byte."""
+    """The bound is a tenth of the measured speed, and ten times that of reading single bytes."""
     flood(1)  # warm
     size, count, spent, took = flood(64)
     assert size == 64 << 20 and size / count > 4096

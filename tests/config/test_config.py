@@ -70,7 +70,7 @@ def rows(config: Config) -> Dict[str, Any]:
 
 
 def test_later_layers_win(written: Write) -> None:
-    """Defaults < file < environment < overrides, setting by setting."""
+    """For each setting: defaults < file < environment < overrides."""
     name = written("[limits]\nconnect_timeout = 1\nidle_timeout = 1\ntotal_timeout = 1\n")
     env = {"STREAMCORE_LIMITS_IDLE_TIMEOUT": "2", "STREAMCORE_LIMITS_TOTAL_TIMEOUT": "2"}
     config = Config.load(name, env, {"limits.total_timeout": 3})
@@ -83,7 +83,7 @@ def test_later_layers_win(written: Write) -> None:
 
 
 def test_every_limit_can_be_set_in_each_layer(written: Write) -> None:
-    """Each setting of the table of limits, the retry policy's and the agent's is known."""
+    """Every field of Limits, RetryPolicy and AgentLimits can be set in each layer."""
     values = {Limits: "7", RetryPolicy: "1", AgentLimits: "300"}
     words = {"mode": "always", "retryable_codes": "SERVER"}
     for section, owner in (("limits", Limits), ("retry", RetryPolicy), ("agent", AgentLimits)):
@@ -103,7 +103,7 @@ def test_every_limit_can_be_set_in_each_layer(written: Write) -> None:
 
 
 def test_nothing_given_is_the_defaults() -> None:
-    """An empty configuration changes nothing: no limits, no retry, the agent's own caps."""
+    """An empty configuration gives no limits, no retry policy and the agent's own caps."""
     config = Config.load(None, None)
     assert (config.model, config.provider) == (None, "openai-compatible")
     assert (config.limits(), config.retry(), config.agent_limits()) == (
@@ -111,7 +111,7 @@ def test_nothing_given_is_the_defaults() -> None:
 
 
 def test_environment_is_read_only_when_asked() -> None:
-    """``env=None`` reads no variable, for a client neither; the default is the process' own."""
+    """``env=None`` reads no variable, not even in a client; the default is ``os.environ``."""
     code = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
         "from streamcore.config import Config\n"
@@ -129,7 +129,7 @@ def test_environment_is_read_only_when_asked() -> None:
 
 
 def test_signature_shows_no_variable() -> None:
-    """help() and inspect show defaults as they are: the environment, and a key in it, is none."""
+    """The environment, which may hold a key, is not a default that help() could show."""
     code = (
         "import inspect, pydoc; from streamcore import Config\n"
         "print(inspect.signature(Config.load), pydoc.render_doc(Config))\n"
@@ -146,19 +146,19 @@ def test_signature_shows_no_variable() -> None:
 
 
 def test_empty_variable_is_none() -> None:
-    """A variable that is set to nothing gives nothing."""
+    """An empty variable is ignored."""
     assert Config.load(None, {"STREAMCORE_MODEL": " "}).model is None
 
 
 def test_variable_may_name_the_file(written: Write) -> None:
-    """``STREAMCORE_CONFIG`` stands in where no file is given."""
+    """``STREAMCORE_CONFIG`` names the file if none is given."""
     env = {"STREAMCORE_CONFIG": written("[streamcore]\nmodel = m\n")}
     assert Config.load(None, env).model == "m"
     assert "/no/such" in refusal(None, {"STREAMCORE_CONFIG": "/no/such"})
 
 
 def test_override_none_gives_nothing_but_for_a_clock() -> None:
-    """None is a flag that was not given; a clock it turns off."""
+    """None means not given, except that it turns a clock off."""
     config = Config.load(None, None, {"model": None, "limits.idle_timeout": None,
                                       "limits.max_tool_calls": None})
     assert (config.model, config.limits()) == (None, Limits(idle_timeout=None))
@@ -215,13 +215,13 @@ def test_file_lines_are_right() -> None:
     ("[provider openai]\ndone_marker = never\n", ":2: [provider openai] done_marker", "required"),
     ("[provider openai]\ncontext_window = 0\n", ":2: [provider openai] context_window",
      "1 or more: 0"),
-    ("[provider openai]\nlike = groq\n", ":2: [provider openai]", "no like"),
+    ("[provider openai]\nlike = groq\n", ":2: [provider openai]", "like is refused"),
     ("[provider x]\nbase_url = http://h\nlike = grok\n", ":3: like", "did you mean groq"),
 ])
 def test_bad_file_is_refused_with_its_place(
     written: Write, text: str, place: str, words: str
 ) -> None:
-    """Each fault names file, line and key, and what would do."""
+    """Each fault names file, line and key, and says what is wanted."""
     name = written(text)
     message = refusal(name)
     assert message.startswith(name + place), message
@@ -233,7 +233,7 @@ def test_bad_file_is_refused_with_its_place(
     (b"#" * (MAX_FILE_BYTES + 1), "more than"),
 ])
 def test_bad_bytes_are_refused(tmp_path: Path, data: bytes, words: str) -> None:
-    """What is no text, or far too much of it, is no configuration."""
+    """A file that is not text, or is too large, is refused."""
     file = tmp_path / "c.ini"
     file.write_bytes(data)
     assert words in refusal(str(file))
@@ -241,12 +241,12 @@ def test_bad_bytes_are_refused(tmp_path: Path, data: bytes, words: str) -> None:
 
 @pytest.mark.parametrize("name", ["/no/such/file.ini", ".", "a\0b"])
 def test_file_that_cannot_be_read_is_refused(name: str) -> None:
-    """An absent file, a folder, a name no file has: the name is told."""
+    """A file that cannot be read is refused, and the message has its name."""
     assert "cannot be read" in refusal(name)
 
 
 def test_bom_and_crlf_are_nothing(tmp_path: Path) -> None:
-    """A file as Windows editors write it reads the same."""
+    """A file with the line ends and BOM of Windows reads the same."""
     file = tmp_path / "c.ini"
     file.write_bytes(b"\xef\xbb\xbf[streamcore]\r\nmodel = m\r\n")
     assert Config.load(str(file), None).model == "m"
@@ -262,7 +262,7 @@ def test_bom_and_crlf_are_nothing(tmp_path: Path) -> None:
     ("STREAMCORE_PROVIDER", "opnai", "did you mean openai"),
 ])
 def test_bad_variable_is_refused_with_its_name(name: str, value: str, words: str) -> None:
-    """A variable of our prefix that is wrong is named, with the near ones."""
+    """A wrong variable with our prefix is named, and similar names are suggested."""
     message = refusal(None, {name: value})
     assert name in message and words in message
 
@@ -279,13 +279,13 @@ def test_bad_variable_is_refused_with_its_name(name: str, value: str, words: str
     ("provider.nobody.images", True, "no such setting"),
 ])
 def test_bad_override_is_refused_with_its_name(name: str, value: Any, words: str) -> None:
-    """So is an override."""
+    """A wrong override is named, and similar names are suggested."""
     message = refusal(None, None, {name: value})
     assert message.startswith(f"the override {name}: ") and words in message
 
 
 def test_variable_reaches_one_provider() -> None:
-    """A provider's name, its odd characters as underscores, stands in the variable's name."""
+    """The variable's name has the provider's name, with underscores for other characters."""
     env = {"STREAMCORE_PROVIDER_LLAMA_CPP_DONE_MARKER": "optional",
            "STREAMCORE_PROVIDER_AZURE_AI_FOUNDRY_THINK_TAGS": "yes"}
     one = Config.load(None, env, {"provider": "llama.cpp"}).profile()
@@ -293,6 +293,15 @@ def test_variable_reaches_one_provider() -> None:
     resolved = one.options.resolved()
     assert (resolved.done_marker, resolved.think_tags) == ("optional", False)
     assert two.options.think_tags
+
+
+def test_options_are_read_as_their_own_kind(written: Write) -> None:
+    """A dialect's option of words, and a text without a default, can be set in a file."""
+    name = written("[provider openai]\nschema_without = $schema, examples\n"
+                   "reasoning_filler = (no reasoning)\n")
+    options = Config.load(name, None, {"provider": "openai"}).profile().options
+    assert options.schema_without == ("$schema", "examples")
+    assert options.reasoning_filler == "(no reasoning)"
 
 
 # -- values -------------------------------------------------------------------------------
@@ -311,7 +320,7 @@ def test_variable_reaches_one_provider() -> None:
     (read_headers, "A: b:c\n B:d ", {"A": "b:c", "B": "d"}),
 ])
 def test_units_are_understood(read: Any, text: str, value: Any) -> None:
-    """Times, sizes, counts, flags and words as people write them."""
+    """Times, sizes, counts, flags and words are read as people write them."""
     assert read(text) == value
     assert type(read(text)) is type(value)
 
@@ -323,7 +332,7 @@ def test_units_are_understood(read: Any, text: str, value: Any) -> None:
     (read_words, ","), (read_headers, "A:"), (read_headers, "A b: c"), (read_headers, "A: é"),
 ])
 def test_what_is_no_value_is_refused(read: Any, text: str) -> None:
-    """What could be meant in two ways, or in none, is refused."""
+    """A text with two possible meanings, or without a meaning, is refused."""
     with pytest.raises(ValueError):
         read(text)
 
@@ -345,7 +354,7 @@ def test_explained_value_reads_back(section: str) -> None:
 
 
 def test_section_bends_only_its_provider(written: Write) -> None:
-    """``[provider NAME]`` counts when that provider is chosen, its model included."""
+    """``[provider NAME]`` counts if that provider is chosen, its model included."""
     name = written("[provider ollama]\nmodel = qwen\ndone_marker = optional\n"
                    "context_window = 4096\n[provider openai]\nmodel = gpt\nimages = no\n")
     ollama = Config.load(name, None, {"provider": "ollama"})
@@ -358,14 +367,14 @@ def test_section_bends_only_its_provider(written: Write) -> None:
 
 
 def test_context_window_of_a_file_wins_over_the_models(written: Write) -> None:
-    """Who writes down a window means every model."""
+    """A context window in the file counts for every model."""
     name = written("[streamcore]\nprovider = openai\n[provider openai]\ncontext_window = 900\n")
     profile = Config.load(name, None).profile()
     assert {profile.model(n).context_window for n in ("gpt-5", "other")} == {900}
 
 
 def test_provider_of_ones_own(written: Write) -> None:
-    """A name without a profile is a provider of one's own, like another one or like none."""
+    """A name without a profile is a provider of the user's own, with or without ``like``."""
     name = written("[streamcore]\nprovider = mylab\nmodel = m\n[provider mylab]\n"
                    "base_url = http://127.0.0.1:9/v1\nlike = groq\n")
     config = Config.load(name, {"GROQ_API_KEY": SECRET})
@@ -376,7 +385,7 @@ def test_provider_of_ones_own(written: Write) -> None:
 
 
 def test_another_provider_leaves_address_and_key_behind(written: Write) -> None:
-    """What a layer gives for one provider never reaches another one chosen above it."""
+    """A value for one provider never reaches another provider that a stronger layer chooses."""
     name = written("[streamcore]\nprovider = mylab\nmodel = m\nbase_url = http://lab.test/v1\n"
                    f"api_key = {SECRET}\nheaders = X-Lab: 1\n"
                    "[provider mylab]\nbase_url = http://lab.test/v2\n")
@@ -394,7 +403,7 @@ def test_another_provider_leaves_address_and_key_behind(written: Write) -> None:
 
 
 def test_address_without_a_provider_is_for_any(written: Write) -> None:
-    """A layer that names no provider speaks for whichever is chosen."""
+    """The values of a layer that names no provider count for the chosen provider."""
     name = written("[streamcore]\nmodel = m\nbase_url = http://gate.test/v1\n")
     config = Config.load(name, None, {"provider": "openai"})
     assert (config.model, rows(config)["base_url"][0]) == ("m", "http://gate.test/v1")
@@ -411,14 +420,14 @@ def test_address_without_a_provider_is_for_any(written: Write) -> None:
 def test_address_layers(
     written: Write, env: Dict[str, str], overrides: Dict[str, str], expected: str
 ) -> None:
-    """The provider's own variable is of the environment's layer, below ``STREAMCORE_BASE_URL``."""
+    """The provider's own variable wins over the file, and ``STREAMCORE_BASE_URL`` over both."""
     name = written("[streamcore]\nprovider = openai\n[provider openai]\n"
                    "base_url = http://file.test\n")
     assert rows(Config.load(name, env, overrides))["base_url"][0] == expected
 
 
 def test_headers_are_merged_name_by_name(written: Write) -> None:
-    """A stronger layer replaces a header whatever the case of its name; the others stay."""
+    """A stronger layer replaces a header, ignoring case; other headers stay."""
     name = written("[streamcore]\nheaders =\n X-A: 1\n X-B: 1\n"
                    "[provider ollama]\nheaders = X-C: 1\n")
     env = {"STREAMCORE_HEADERS": "x-a: 2"}
@@ -457,7 +466,7 @@ def sent(config: Config, **arguments: Any) -> Dict[str, str]:
 def test_key_layers(
     written: Write, text: str, env: Dict[str, str], overrides: Dict[str, str], key: Optional[str]
 ) -> None:
-    """The key that is sent is the strongest layer's, and only the chosen provider's."""
+    """The key that is sent is the chosen provider's, from the strongest layer."""
     config = Config.load(written(text), env, {"provider": "ollama", **overrides})
     assert sent(config).get("authorization") == (None if key is None else f"Bearer {key}")
     shown = rows(config)["api_key"]
@@ -465,7 +474,7 @@ def test_key_layers(
 
 
 def test_named_variable_that_is_not_set_is_missing(written: Write) -> None:
-    """Who names a variable means that one: no other is looked in, and none is no key."""
+    """If the user names a key variable, no other is read, and an unset one means no key."""
     name = written("[provider ollama]\napi_key_env = MINE\n")
     config = Config.load(name, {"OLLAMA_API_KEY": "usual"}, {"provider": "ollama"})
     with pytest.raises(LlmError) as caught:
@@ -475,7 +484,7 @@ def test_named_variable_that_is_not_set_is_missing(written: Write) -> None:
 
 
 def test_key_variable_is_read_at_every_call() -> None:
-    """A key that changes in the environment is the next call's."""
+    """A key that changes in the environment counts from the next call on."""
     env = {"OLLAMA_API_KEY": "one"}
     config = Config.load(None, env, {"provider": "ollama"})
     assert sent(config)["authorization"] == "Bearer one"
@@ -510,12 +519,12 @@ def test_secret_in_a_file_others_may_access_is_refused(
     (f"[streamcore]\nheaders = {SECRET}\n", "Name: value"),
 ])
 def test_faulty_secret_is_not_shown(written: Write, text: str, words: str) -> None:
-    """A message about a line with a secret in it holds nothing of it (``refusal`` checks)."""
+    """A message about a line with a secret shows no part of the secret (``refusal`` checks)."""
     assert words in refusal(written(text))
 
 
 def test_secrets_are_in_no_repr_row_or_pickle(written: Write) -> None:
-    """Key, secret header, and passwords in URLs are masked wherever a configuration is shown."""
+    """The key, secret headers and passwords in URLs are masked wherever a configuration shows."""
     name = written(
         f"[streamcore]\nmodel = m\nprovider = openai\napi_key = {SECRET}\n"
         f"base_url = http://u:{SECRET}@h.test/v1?api-key={SECRET}\n"
@@ -533,7 +542,7 @@ def test_secrets_are_in_no_repr_row_or_pickle(written: Write) -> None:
 
 
 def test_client_has_the_settings(written: Write) -> None:
-    """Headers, app, retry and limits reach the wire; arguments go over them, one by one."""
+    """Headers, app, retry and limits reach the request; each argument wins over its setting."""
     name = written("[streamcore]\napp = tool/1\nheaders =\n X-A: 1\n X-B: 1\n"
                    "[retry]\nmax_retries = 1\ninitial_delay = 1ms\n[limits]\nidle_timeout = 9\n")
     config = Config.load(name, None)
@@ -547,7 +556,7 @@ def test_client_has_the_settings(written: Write) -> None:
 
 
 def test_client_of_another_provider(written: Write) -> None:
-    """``client(provider=…)`` takes that provider's section."""
+    """``client(provider=…)`` uses that provider's section."""
     name = written("[streamcore]\nprovider = openai\nmodel = gpt\n[provider ollama]\nmodel = q\n")
     config = Config.load(name, None)
     made = config.client(provider="ollama", limits=None, headers=None, api_key=None)
@@ -557,14 +566,14 @@ def test_client_of_another_provider(written: Write) -> None:
 
 
 def test_client_without_a_model_is_refused() -> None:
-    """No model is said before anything is made, with where to set one."""
+    """A missing model is refused before a client is made; the message says where to set it."""
     with pytest.raises(LlmError, match="STREAMCORE_MODEL") as caught:
         Config.load(None, None).client()
     assert caught.value.code == "INVALID_CONFIG"
 
 
 def test_explain_tells_the_providers_limits() -> None:
-    """A limit nobody gives has the provider's value, or the table's; each says which."""
+    """A limit that is not given comes from the provider or the defaults; its origin says which."""
     shown = rows(Config.load(None, None, {"provider": "ollama"}))
     assert shown["limits.idle_timeout"] == ("300s", "provider ollama")
     assert shown["limits.total_timeout"] == ("none", "provider ollama")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The scripted server on 127.0.0.1: its script, its bytes, its times, its records.
 
-A plain socket is the client here, so that nothing but the server is under test. Upper time
-bounds are generous; lower ones are what a script promises.
+The client is a plain socket, so that only the server is under test. Upper time bounds are
+generous; lower bounds are those that a script promises.
 """
 
 from __future__ import annotations
@@ -141,24 +141,24 @@ def _user(text: str) -> bytes:
     ({"chunk_size_bad": True}, ""),
 ])
 def test_step_gives_its_bytes(step: Any, text: str) -> None:
-    """Each kind of step stands for exactly these bytes of the body."""
+    """Each kind of step gives exactly these bytes of the body."""
     assert answer_bytes({"steps": [step]}) == text.encode("utf-8")
 
 
 @pytest.mark.parametrize("ending", ["stall", "reset", "close", "shutdown_write"])
 def test_answer_bytes_end_at_an_ending(ending: str) -> None:
-    """What a script sends after an ending never reaches the client, and is not counted."""
+    """Bytes after an ending are not sent to the client and not counted."""
     assert answer_bytes({"steps": [{"raw": "a"}, {ending: True}, {"raw": "b"}]}) == b"a"
 
 
 def test_answer_bytes_refuses_an_endless_body() -> None:
-    """A body without an end has no bytes to return."""
+    """A body without an end is refused."""
     with pytest.raises(ValueError, match="without an end"):
         answer_bytes({"steps": [{"repeat": {"steps": [{"raw": "a"}]}}]})
 
 
 def test_answer_step_expands_into_deltas() -> None:
-    """The convenience gives words, interleaved calls, the finish word, usage and the end."""
+    """The step gives words, interleaved calls, the finish word, usage and the end."""
     calls = [{"id": "a", "name": "f", "arguments": {"path": "a long one"}}, {"name": "g"}]
     body = answer_bytes({"steps": [{"answer": {
         "reasoning": "hm so", "text": " one two\n", "tool_calls": calls, "usage": {"x": 1}}}]})
@@ -186,7 +186,7 @@ def test_answer_step_whole_and_open_ended() -> None:
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
 def test_newline_ends_every_line_of_an_event(newline: str) -> None:
-    """The chosen line end is used in events, and raw text is left alone."""
+    """The chosen line end is used in events, and raw text stays as it is."""
     answer = {"newline": newline, "steps": [
         {"event": {"event": "e", "data": "d"}}, {"done": True}, {"raw": "r\n"}]}
     lines = ["event: e", "data: d", "", "data: [DONE]", "", "r\n"]
@@ -194,7 +194,7 @@ def test_newline_ends_every_line_of_an_event(newline: str) -> None:
 
 
 def test_bom_and_envelope_change_the_events() -> None:
-    """A BOM stands first, and envelope keys replace the default ones."""
+    """A BOM comes first, and envelope keys replace the default keys."""
     body = answer_bytes({"bom": True, "envelope": {"id": "z", "more": 1},
                          "steps": [{"finish": "stop"}]})
     assert body[:3] == b"\xef\xbb\xbf"
@@ -210,7 +210,7 @@ def test_bom_and_envelope_change_the_events() -> None:
     ({}, b""),
 ])
 def test_body_without_steps_gives_its_bytes(answer: Any, body: bytes) -> None:
-    """Every other way to give a body stands for exactly its bytes."""
+    """Every other kind of body gives exactly its bytes."""
     assert answer_bytes(answer) == body
 
 
@@ -259,13 +259,13 @@ def test_body_without_steps_gives_its_bytes(answer: Any, body: bytes) -> None:
     ([{"close_idle_after": 1, "reset_idle_after": 1}], "not both"),
 ])
 def test_wrong_script_names_the_place(script: Any, place: str) -> None:
-    """A mistake in a script is refused when the server is made, and says where it is."""
+    """A mistake in a script is refused when the server is made, with its place."""
     with pytest.raises(ValueError, match=place):
         LoopbackServer(script)
 
 
 def test_load_script_reads_a_json_file(tmp_path: Path) -> None:
-    """A script in a file is the script, and a server takes it as it is."""
+    """A script in a file is read, and a server accepts it."""
     path = tmp_path / "script.json"
     path.write_text('{"answers": [{"body": "é"}], "after_last": "500"}', encoding="utf-8")
     script = load_script(path)
@@ -286,7 +286,7 @@ def test_answers_come_in_order_and_the_last_repeats() -> None:
 
 @pytest.mark.parametrize("script", [{"answers": [{"body": "0"}], "after_last": "500"}, []])
 def test_script_that_is_used_up_answers_500(script: Any) -> None:
-    """Where nothing is to be repeated, a request too many gets a server error."""
+    """Without ``repeat``, a request after the last answer gets status 500."""
     with LoopbackServer(script) as server, Peer(server) as peer:
         if script:
             assert peer.exchange() == b"0"
@@ -297,7 +297,7 @@ def test_script_that_is_used_up_answers_500(script: Any) -> None:
 
 
 def test_when_picks_by_path_and_body() -> None:
-    """An answer with ``when`` goes to the requests that fit it and takes no place in line."""
+    """An answer with ``when`` goes to every request that fits, and is not in the order."""
     script = [{"body": "line 0"}, {"when": {"path": "/v1/a"}, "body": "path"},
               {"when": {"contains": "日本"}, "body": "text"}, {"body": "line 1"}]
     with LoopbackServer(script) as server, Peer(server) as peer:
@@ -322,7 +322,7 @@ def test_last_user_stands_for_the_text_of_the_request(content: Any) -> None:
 
 
 def test_fifty_threads_get_their_own_answers() -> None:
-    """Connections served at the same time never mix up their answers."""
+    """Connections served at the same time get their own answers."""
     got: Dict[str, str] = {}
 
     def ask(text: str) -> None:
@@ -351,7 +351,7 @@ def test_fifty_threads_get_their_own_answers() -> None:
 ])
 def test_framing_says_how_the_body_ends(framing: str, line: str, header: Any,
                                         body: bytes) -> None:
-    """Each framing has its head and its way to end the body."""
+    """Each framing has its head and its end of the body."""
     answer = {"framing": framing, "keep_alive": False, "steps": [{"raw": "ab"}, {"raw": "c"}]}
     with LoopbackServer([answer]) as server, Peer(server) as peer:
         peer.post()
@@ -362,7 +362,7 @@ def test_framing_says_how_the_body_ends(framing: str, line: str, header: Any,
 
 
 def test_headers_are_added_replaced_repeated_and_removed() -> None:
-    """Scripted headers win over the default ones, whatever the case of their names."""
+    """Scripted headers replace default headers, in any case of their names."""
     answer = {"status": 429, "reason": "Slow", "headers": {
         "content-TYPE": "text/plain", "Retry-After": 3, "Connection": None,
         "Set-Cookie": ["a=1", "b=2"]}}
@@ -375,7 +375,7 @@ def test_headers_are_added_replaced_repeated_and_removed() -> None:
 
 
 def test_json_body_says_its_content_type() -> None:
-    """A ``json`` body is announced as JSON."""
+    """A ``json`` body has the content type of JSON."""
     with LoopbackServer([{"status": 401, "json": {"error": "no"}}]) as server:
         with Peer(server) as peer:
             peer.post()
@@ -384,7 +384,7 @@ def test_json_body_says_its_content_type() -> None:
 
 
 def test_no_content_has_no_body_at_all() -> None:
-    """A 204 carries no framing, and the connection goes on after it."""
+    """A 204 has no framing, and the connection goes on after it."""
     with LoopbackServer([{"status": 204}, {"body": "x"}]) as server, Peer(server) as peer:
         peer.post()
         assert peer.head() == ("HTTP/1.1 204 No Content", {"connection": "keep-alive"})
@@ -392,7 +392,7 @@ def test_no_content_has_no_body_at_all() -> None:
 
 
 def test_raw_head_is_sent_as_it_is() -> None:
-    """Literal bytes take the place of status line and headers."""
+    """The given bytes replace status line and headers."""
     answer = {"raw_head": "HTTP/9 hé\r\n\r\n", "framing": "close", "body": "x"}
     with LoopbackServer([answer]) as server, Peer(server) as peer:
         peer.post()
@@ -406,7 +406,7 @@ def test_raw_head_is_sent_as_it_is() -> None:
     ([99], [b"abcde", b"fg"]),
 ])
 def test_pieces_cut_the_body(pieces: Any, chunks: List[bytes]) -> None:
-    """Writes are cut where the script says, and bytes never wait behind a pause."""
+    """Writes are cut where the script says, and all bytes before a pause are written before it."""
     answer = {"pieces": pieces, "steps": [
         {"raw": "abc"}, {"raw": ""}, {"raw": "de"}, {"sleep": 0.01}, {"raw": "fg"}]}
     with LoopbackServer([answer]) as server, Peer(server) as peer:
@@ -416,7 +416,7 @@ def test_pieces_cut_the_body(pieces: Any, chunks: List[bytes]) -> None:
 
 
 def test_every_spaces_the_writes() -> None:
-    """Between two writes the server pauses, and before the first it does not."""
+    """The server pauses between two writes, but not before the first."""
     with LoopbackServer([{"body": "abcd", "pieces": 1, "every": 0.05}]) as server:
         with Peer(server) as peer:
             peer.post()
@@ -427,7 +427,7 @@ def test_every_spaces_the_writes() -> None:
 
 
 def test_every_does_not_hold_the_first_write() -> None:
-    """The first write goes out at once, however far apart the writes are."""
+    """The first write is sent at once, however long the pauses are."""
     with LoopbackServer([{"body": "ab", "pieces": 1, "every": 60}]) as server:
         with Peer(server) as peer:
             began = time.monotonic()
@@ -452,7 +452,7 @@ def test_chunk_dripped_announces_the_whole_body_at_once() -> None:
     ({}, b"2\r\nab\r\n"),
 ])
 def test_close_cuts_a_body_short(answer: Any, body: bytes) -> None:
-    """A FIN in the middle leaves the announced length unkept and the last chunk unsent."""
+    """After a FIN in the middle, announced bytes and the last chunk are missing."""
     answer = {**answer, "steps": [{"raw": "ab"}, {"close": True}, {"raw": "cd"}]}
     with LoopbackServer([answer]) as server, Peer(server) as peer:
         peer.post()
@@ -462,7 +462,7 @@ def test_close_cuts_a_body_short(answer: Any, body: bytes) -> None:
 
 
 def test_bad_chunk_size_is_sent() -> None:
-    """A chunk size that is no number is sent where a chunk should start."""
+    """A chunk size that is not a number is sent where a chunk should start."""
     with LoopbackServer([{"steps": [{"raw": "a"}, {"chunk_size_bad": True}, {"close": True}]}]) \
             as server, Peer(server) as peer:
         peer.post()
@@ -559,7 +559,7 @@ def test_server_resets_the_connection(answer: Any) -> None:
 
 
 def test_shutdown_write_leaves_the_socket_open() -> None:
-    """After a FIN the server still waits for its peer, and sees it leave."""
+    """After a FIN the server waits for the client, and sees it leave."""
     with LoopbackServer([{"steps": [{"raw": "a"}, {"shutdown_write": True}]}]) as server:
         with Peer(server) as peer:
             peer.post()
@@ -569,7 +569,7 @@ def test_shutdown_write_leaves_the_socket_open() -> None:
 
 
 def test_slam_closes_a_new_connection_and_the_next_is_served() -> None:
-    """A connection closed at once takes one answer in line, records no request, and is counted."""
+    """A closed connection uses up one answer and is counted, but records no request."""
     with LoopbackServer([{"slam": True}, {"body": "x"}]) as server:
         with Peer(server) as peer:
             assert peer.rest() == b""
@@ -580,7 +580,7 @@ def test_slam_closes_a_new_connection_and_the_next_is_served() -> None:
 
 
 def test_slam_ends_a_kept_alive_connection() -> None:
-    """On a connection that is open already the request is read, then nothing is said."""
+    """On a connection that is already open, the request is read and gets no answer."""
     with LoopbackServer([{"body": "x"}, {"slam": True}]) as server, Peer(server) as peer:
         assert peer.exchange() == b"x"
         peer.post()
@@ -589,7 +589,7 @@ def test_slam_ends_a_kept_alive_connection() -> None:
 
 
 def test_request_that_is_no_http_is_refused() -> None:
-    """Bytes that are no request get status 400 and the end of the connection."""
+    """Bytes that are not a request get status 400, and the connection ends."""
     with LoopbackServer([{}]) as server, Peer(server) as peer:
         peer.sock.sendall(b"hello\r\n\r\n")
         assert peer.head()[0] == "HTTP/1.1 400 Bad Request"
@@ -611,7 +611,7 @@ def test_client_that_asks_to_close_is_heard() -> None:
 
 
 def test_record_holds_the_request() -> None:
-    """A record tells method, path, headers, body, connection, time, answer and bytes sent."""
+    """A record has method, path, headers, body, connection, time, answer and bytes sent."""
     began = time.monotonic()
     with LoopbackServer([{"body": "abc"}]) as server, Peer(server) as peer:
         peer.sock.sendall(b"POST /v1/x?y=1 HTTP/1.1\r\nX-A: 1\r\nx-a: 2\r\n"
@@ -644,7 +644,7 @@ def test_chunked_request_is_read() -> None:
 
 
 def test_wait_for_requests_gives_up() -> None:
-    """Waiting for a request that never comes ends with a time-out that says the count."""
+    """Waiting for a request that never comes raises a TimeoutError with the count."""
     with LoopbackServer([{}]) as server:
         with pytest.raises(TimeoutError, match="0 of 1"):
             server.wait_for_requests(1, timeout=0.05)
@@ -667,7 +667,7 @@ SILENT = {
 @pytest.mark.parametrize("tls", [False, True], ids=["plain", "tls"])
 @pytest.mark.parametrize("situation", SILENT)
 def test_peer_that_leaves_is_seen_at_once(situation: str, tls: bool) -> None:
-    """Whatever the server is doing, it notes soon that the client closed its socket."""
+    """Whatever the server is doing, it soon sees that the client closed its socket."""
     with LoopbackServer([SILENT[situation]], tls=SERVER_FILES if tls else None) as server:
         with Peer(server, tls) as peer:
             peer.post()
@@ -711,7 +711,7 @@ def test_close_is_prompt_and_leaves_nothing(situation: str, tls: bool) -> None:
 
 
 def test_close_ends_a_flood_that_is_read() -> None:
-    """A client that reads as fast as the server writes does not keep it going."""
+    """Closing ends an endless body even if the client reads it as fast as it is sent."""
     def read() -> None:
         try:
             peer.rest()
@@ -732,7 +732,7 @@ def test_close_ends_a_flood_that_is_read() -> None:
 
 
 def test_close_does_not_wait_for_a_half_sent_request_or_handshake() -> None:
-    """A client that never says what it wants does not hold the server."""
+    """A client that never finishes its request does not delay closing."""
     for tls in (None, SERVER_FILES):
         server = LoopbackServer([{}], tls=tls).start()
         with Peer(server) as peer:
@@ -744,7 +744,7 @@ def test_close_does_not_wait_for_a_half_sent_request_or_handshake() -> None:
 
 
 def test_unread_request_blocks_the_client() -> None:
-    """The head is recorded while the client cannot get its large body out."""
+    """The head is recorded while the client cannot send all of its large body."""
     with LoopbackServer([{"read_request": False, "drain_after": 0.3}]) as server:
         with Peer(server) as peer:
             peer.sock.settimeout(0.2)
@@ -767,7 +767,7 @@ def test_unread_request_can_be_answered() -> None:
 
 
 def test_early_answer_sees_its_peer_leave_once_drained() -> None:
-    """After an early answer the unread bytes are dropped, and the FIN behind them shows."""
+    """Once unread bytes are dropped after an early answer, the client's FIN is seen."""
     answer = {"read_request": False, "drain_after": 0.3, "status": 413}
     with LoopbackServer([answer]) as server:
         with Peer(server) as peer:
@@ -810,7 +810,7 @@ def test_tls_certificate_verifies_through_requests() -> None:
 
 
 def test_tls_client_that_refuses_the_certificate_is_survived() -> None:
-    """A failed handshake ends its connection only."""
+    """A failed handshake ends only its own connection."""
     with LoopbackServer([{"body": "x"}], tls=SERVER_FILES) as server:
         host, port = server.host_port.split(":")
         with socket.create_connection((host, int(port)), timeout=10) as sock:
@@ -823,7 +823,7 @@ def test_tls_client_that_refuses_the_certificate_is_survived() -> None:
 
 @pytest.mark.parametrize("tls", [False, True], ids=["plain", "tls"])
 def test_reset_reaches_the_client(tls: bool) -> None:
-    """Bytes sent before a RST arrive, then the reset, over TLS too."""
+    """Bytes sent before a RST arrive, then the reset, also over TLS."""
     answer = {"steps": [{"raw": "a"}, {"sleep": 0.2}, {"reset": True}]}
     with LoopbackServer([answer], tls=SERVER_FILES if tls else None) as server:
         with Peer(server, tls) as peer:
@@ -837,7 +837,7 @@ def test_reset_reaches_the_client(tls: bool) -> None:
 
 
 def test_pieces_arrive_without_delay() -> None:
-    """A small write is on its way at once, with the next still seconds off."""
+    """A small write arrives at once, even if the next is seconds away."""
     with LoopbackServer([{"steps": [{"raw": "a"}, {"sleep": 0.01}, {"raw": "b"},
                                     {"sleep": 60}]}]) as server, Peer(server) as peer:
         peer.post()
@@ -848,7 +848,7 @@ def test_pieces_arrive_without_delay() -> None:
 
 
 def test_server_is_started_once_and_known_after_it() -> None:
-    """There is no address before the start, and no second start."""
+    """The server has no address before the start, and cannot start twice."""
     server = LoopbackServer([])
     with pytest.raises(RuntimeError):
         server.base_url
@@ -859,7 +859,7 @@ def test_server_is_started_once_and_known_after_it() -> None:
 
 
 def test_raw_base64_survives_as_bytes_on_the_wire() -> None:
-    """Bytes that are no text reach the client as they are."""
+    """Bytes that are not text reach the client as they are."""
     every_byte = bytes(range(256))
     answer = {"body_base64": base64.b64encode(every_byte).decode("ascii")}
     with LoopbackServer([answer]) as server, Peer(server) as peer:
@@ -872,7 +872,7 @@ def test_raw_base64_survives_as_bytes_on_the_wire() -> None:
     ({"when": {"path": "/\ud800"}}, "when.path"),
 ])
 def test_script_that_cannot_be_sent_or_found_is_refused(answer: Any, place: str) -> None:
-    """A line end in a header's name, and text that is in no request, are told with their place."""
+    """A line end in a header's name, and text no request can have, are refused with the place."""
     with pytest.raises(ValueError, match=r"answers\[0\]\." + place) as caught:
         Script.parse([answer])
     str(caught.value).encode("ascii")

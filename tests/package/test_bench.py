@@ -78,7 +78,7 @@ def test_expected_digest_is_that_of_what_the_answer_says(frames: List[bytes], sa
 
 
 def test_answers_say_different_things() -> None:
-    """A mix-up of text, reasoning and arguments cannot have the right digest."""
+    """Mixed-up text, reasoning and arguments have another digest."""
     assert bench.digest("a", "", []) != bench.digest("", "a", []) != bench.digest("", "", ["a"])
 
 
@@ -87,7 +87,7 @@ def test_answers_say_different_things() -> None:
 def test_client_reads_a_tiny_answer_exactly(
     lab: Any, own_environment: None, name: str, answer: str
 ) -> None:
-    """Every client that is installed gives the scripted result, or is one whose row says so."""
+    """Every installed client gives the scripted result, or its row says that it does not."""
     asked = (name, lab.base["http"], answer, "chunked", "small")
     # Other libraries leave threads behind: in a process of their own, as the tables have them.
     found = bench.work(*asked) if name in clients.OWN else bench.measure("work", *asked)
@@ -103,13 +103,13 @@ def test_client_reads_a_tiny_answer_exactly(
 def test_client_stream_reads_every_framing_exactly(
     lab: Any, own_environment: None, framing: str, scheme: str
 ) -> None:
-    """Each way the server sends an answer is one streamcore reads."""
+    """streamcore reads the answer in each framing of the server."""
     found = bench.work("Client.stream", lab.base[scheme], "small", framing, "small")
     assert (found["fault"], found["said"]) == ("", bench.expected(bench.ANSWERS["small"]()))
 
 
 def test_bare_loop_loses_a_crlf_answer_and_is_marked(lab: Any, own_environment: None) -> None:
-    """The loop without safety reads no CRLF; its row says so."""
+    """The bare loop cannot read CRLF, and its row says so."""
     found = bench.work("bare loop", lab.base["http"], "small", "crlf", "small")
     right = (bench.expected(bench.ANSWERS["small"]()), "")
     assert bench.summary([found], 23, right, "bare loop")["note"] == "WRONG RESULT"
@@ -136,7 +136,7 @@ def test_streams_read_at_once_count_their_events(
 
 
 def test_paced_line_says_when_events_are_missing() -> None:
-    """A client that loses events is not cheap."""
+    """A client that loses events is marked, not shown as cheap."""
     figures = {"events": 20, "us_per_event": 50.0, "median_us": 51.0, "to_bare": 1.1}
     assert "EVENTS" not in bench.paced_line("x", figures, 20)
     assert "× 1.10  20 OF 400 EVENTS" in bench.paced_line("x", figures, 400)
@@ -149,7 +149,7 @@ def test_summary_has_the_least_and_the_median_cost() -> None:
 
 
 def test_padding_changes_no_word() -> None:
-    """A padded answer says the same, and no two of its payloads are alike but for the text."""
+    """A padded answer has the same content, and its payloads differ in more than the text."""
     plain = answers.calls_answer(20, 2)
     assert bench.expected(answers.padded(plain)) == bench.expected(plain)
     assert all(a != b for a, b in zip(answers.padded(plain)[:-1], plain))
@@ -172,12 +172,12 @@ def test_measurement_in_a_process_of_its_own_comes_back(lab: Any) -> None:
     ([run(said="", fault="ValueError: no")], "ValueError: no"),
 ])
 def test_summary_marks_a_result_that_is_not_the_scripted_one(others: Any, note: str) -> None:
-    """One wrong run is enough."""
+    """One wrong run marks the row."""
     assert row(1.0, *others)["note"] == note
 
 
 def test_summary_says_that_reasoning_is_lost() -> None:
-    """Everything but the reasoning is right: the row says which part is not."""
+    """If only the reasoning is wrong, the row names the reasoning."""
     found = bench.summary([run(said="less")], 1000, ("right", "less"), "x")
     assert found["note"] == "reasoning lost" and not found["failed"]
 
@@ -246,7 +246,7 @@ def test_readme_table_is_replaced_between_its_marks() -> None:
 
 @pytest.mark.parametrize("readme", ["", bench.BEGIN, bench.END, f"{bench.END} {bench.BEGIN}"])
 def test_readme_without_marks_is_left_alone(readme: str) -> None:
-    """No place, no guess."""
+    """A page without markers is not changed."""
     assert bench.replaced(readme, "x") is None
 
 
@@ -281,7 +281,7 @@ def test_linear_series_grow_as_they_say() -> None:
 
 
 def test_single_line_says_when_events_are_missing() -> None:
-    """A client that loses events has no delay to be proud of."""
+    """A client that loses events has no delay in the table."""
     figures = {"events": 20, "p50_ms": 0.1, "p99_ms": 0.2, "cpu_us": 50.0}
     assert "EVENTS" not in bench.single_line("x", figures, 20)
     assert "20 OF 400 EVENTS" in bench.single_line("x", figures, 400)
@@ -342,7 +342,7 @@ def test_words_choose_scenarios() -> None:
 def test_what_cannot_be_measured_is_said(
     argv: List[str], words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Nothing is run, and nothing written, for what would give an empty table."""
+    """Options that give an empty table are refused before anything is run or written."""
     with pytest.raises(SystemExit) as caught:
         bench.main(["--here", *argv])
     assert words in f"{caught.value.code}{capsys.readouterr().err}"

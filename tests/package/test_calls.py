@@ -17,7 +17,7 @@ calls = load("calls")
 
 
 def test_each_call_of_a_package_function_counts_once() -> None:
-    """Inner calls too, those of other modules not."""
+    """Inner calls count too; calls of other modules do not."""
     with calls.counting() as found:
         mend_text("a")
         freeze([1, 2])
@@ -27,7 +27,7 @@ def test_each_call_of_a_package_function_counts_once() -> None:
 
 
 def test_counting_may_end_when_a_socket_is_written() -> None:
-    """What follows the first byte is another figure's."""
+    """Calls after the first byte do not count."""
     one, other = socket.socketpair()
     with one, other, calls.counting(until_written=True) as found:
         mend_text("a")
@@ -47,7 +47,7 @@ def test_both_figures_are_made() -> None:
 
 
 def test_help_is_printed() -> None:
-    """It says what is counted."""
+    """The output names what is counted."""
     done = subprocess.run(
         [sys.executable, str(ROOT / "scripts" / "calls.py"), "--help"], stdout=subprocess.PIPE,
         stdin=subprocess.DEVNULL, timeout=120, universal_newlines=True)

@@ -21,7 +21,8 @@ from streamcore.values.rooms import OPTIONAL
 ROOT = Path(__file__).resolve().parents[2]
 
 PUBLIC: List[str] = [
-    "Agent", "AgentEvent", "AgentLimits", "AgentResult", "AssistantMessage", "BlockEnd",
+    "Agent", "AgentEvent", "AgentLimits", "AgentResult", "AnthropicMessagesOptions",
+    "AssistantMessage", "BlockEnd",
     "BlockStart", "CallConfig", "ChatCompletionsOptions", "Client", "Config", "Dialect",
     "DialectOptions", "Failure", "Finish",
     "FinishReason", "HttpAdapter", "HttpSettings", "ImageBlock", "Limits", "LlmAdapter",

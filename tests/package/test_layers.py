@@ -288,7 +288,7 @@ def test_optional_rooms_are_those_of_the_package() -> None:
 
 
 def test_rows_name_each_module_once() -> None:
-    """A module has one row."""
+    """Each module has one row."""
     names = [name for row in ROWS for name in row]
     assert len(names) == len(set(names))
 
@@ -389,5 +389,5 @@ def test_cycle_inside_an_inner_package_is_caught() -> None:
     {"__init__.py": "from importlib import import_module\nimport_module('.cli', __name__)"},
 ])
 def test_allowed_import_passes(sources: Dict[str, str]) -> None:
-    """What the picture allows is not complained of."""
+    """Imports that the picture allows give no line."""
     assert violations(sources) == []

@@ -53,7 +53,7 @@ def title(block: str) -> str:
 
 @pytest.mark.parametrize("block", BLOCKS, ids=title)
 def test_readme_block_runs(block: str, tmp_path: Path) -> None:
-    """A block of a page runs to its end and says something, or asserts it."""
+    """A block of a page runs to its end, and it prints or asserts something."""
     with LoopbackServer(SCRIPT) as server:
         environ = {
             **os.environ,
@@ -75,7 +75,7 @@ def test_readme_block_runs(block: str, tmp_path: Path) -> None:
 
 
 def test_readme_is_a_front_page() -> None:
-    """It has at most 250 lines, and each page it leads to is there."""
+    """The README has at most 250 lines, and each linked page exists."""
     assert len(README.splitlines()) <= 250
     links = re.findall(r"\]\(([^)#]+)[^)]*\)", README)
     assert len(links) > 12

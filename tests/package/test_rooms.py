@@ -66,7 +66,7 @@ class Answer(BaseHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    """The base URL of a server on 127.0.0.1 that owes nothing to the package."""
+    """The base URL of a server on 127.0.0.1 that uses nothing of the package."""
     with HTTPServer(("127.0.0.1", 0), Answer) as server:
         thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()
@@ -124,7 +124,7 @@ def test_name_whose_room_lacks_another_names_the_one_that_is_missing(tmp_path: P
 
 
 def test_module_that_is_missing_otherwise_stays_its_own_error(tmp_path: Path) -> None:
-    """A module gone from within a room is a broken copy, and not a room left out."""
+    """A missing module inside a room is a broken copy, not a room that is left out."""
     folder = copied(tmp_path)
     (folder / NAME / "loopback" / "ops.py").unlink()
     error = told(

@@ -53,13 +53,13 @@ def test_venv_whole_is_reused(whole: Path) -> None:
 
 
 def test_venv_absent_is_made(tmp_path: Path) -> None:
-    """The first run makes it."""
+    """Without an environment, the reason says so."""
     assert _venv.why_rebuild(tmp_path / "x", wanted(tmp_path / "x")) == "there is none"
 
 
 @pytest.mark.parametrize("stamp", [None, "", "{", "[]"])
 def test_venv_half_made_is_rebuilt(whole: Path, stamp: object) -> None:
-    """Without the stamp that is written last, or with a broken one, it is not trusted."""
+    """An environment without the stamp, or with a broken stamp, is not reused."""
     if stamp is None:
         (whole / _venv.STAMP).unlink()
     else:
@@ -76,7 +76,7 @@ def test_venv_of_another_python_is_rebuilt(whole: Path, base: object) -> None:
 
 
 def test_venv_with_other_requirements_is_rebuilt(whole: Path) -> None:
-    """A change in setup.cfg reaches the environment."""
+    """After a change in setup.cfg the environment is made again."""
     assert _venv.why_rebuild(whole, wanted(whole, needs="requests>=3")) is not None
 
 
@@ -103,7 +103,7 @@ def test_missing_ensurepip_names_the_package_to_install() -> None:
 
 
 def test_python_that_does_not_run_is_refused(tmp_path: Path) -> None:
-    """A shim that stands for nothing gives a sentence, no traceback."""
+    """A shim without a Python gives a sentence, not a traceback."""
     shim = tmp_path / "python3"
     shim.write_text("#!/bin/sh\necho no such version >&2\nexit 127\n")
     shim.chmod(0o755)
@@ -113,7 +113,7 @@ def test_python_that_does_not_run_is_refused(tmp_path: Path) -> None:
 
 
 def test_running_python_is_identified_by_its_base() -> None:
-    """A Python in an environment answers for the one it was made from."""
+    """A Python in an environment reports the Python that the environment was made from."""
     found = _venv.identify(sys.executable)
     assert found.version == sys.version_info[:3]
     assert found.path == os.path.realpath(getattr(sys, "_base_executable", sys.executable))
@@ -174,7 +174,7 @@ def test_demo_takes_a_recent_requests_only(version: str, good: bool) -> None:
 
 @pytest.mark.parametrize("flag", ["-h", "--help"])
 def test_test_script_helps_without_making_anything(flag: str) -> None:
-    """Help says where arguments go."""
+    """The help says which program gets the arguments."""
     done = run(sys.executable, "scripts/test.py", flag)
     assert done.returncode == 0
     assert "Every argument goes to pytest" in done.stdout and done.stderr == ""
@@ -188,7 +188,7 @@ def test_demo_script_helps_with_the_options_of_the_command() -> None:
 
 
 def test_ci_script_is_well_formed_and_executable() -> None:
-    """Bash reads it, and it can be started."""
+    """Bash can parse .ci/run, and the file is executable."""
     assert os.access(ROOT / ".ci" / "run", os.X_OK)
     assert run("bash", "-n", ".ci/run").returncode == 0
 

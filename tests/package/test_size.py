@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How much code is loaded, and what ``scripts/size.py`` counts as code."""
+"""How much code is loaded, and which lines ``scripts/size.py`` counts as code."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_client_loads_the_data_of_its_provider_only(loads: Dict[str, Dict[str, i
     ("x = '''two\nlines'''\n", 2), ("f(\n    1,\n\n    # why\n    2,\n)\n", 4),
 ])
 def test_code_lines_leave_out_blanks_comments_and_docstrings(source: str, lines: int) -> None:
-    """A line counts where a token of code stands in it."""
+    """A line counts if it has a token of code."""
     assert size.code_lines(source) == lines
 
 
@@ -61,7 +61,7 @@ def test_rooms_are_chosen_by_name(args: "tuple[str, str]", rooms: "list[str]") -
 
 
 def test_unknown_room_is_refused() -> None:
-    """A room that is not there ends the script with the names of those that are."""
+    """An unknown room ends the script with the names of the rooms."""
     with pytest.raises(SystemExit, match="the rooms are session, agent"):
         size.chosen("agents", "")
 

@@ -55,7 +55,7 @@ def test_soak_short() -> None:
 
 @pytest.mark.long
 def test_soak_long() -> None:
-    """The same for longer, from another start each time."""
+    """The same for a longer time, with another seed each time."""
     done = run(int(time.time()) % 1_000_000, 8.0)
     assert not done.faults and done.done > 40
 
@@ -75,7 +75,7 @@ def test_soak_notices_a_wrong_outcome(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_soak_notices_what_is_left_behind() -> None:
-    """A socket that nobody closes is told at the end, where descriptors can be listed."""
+    """A socket that nobody closes is reported at the end, if the system lists descriptors."""
     held: List[socket.socket] = []
     if not soak.open_descriptors():
         pytest.skip("descriptors cannot be listed here")

@@ -29,7 +29,7 @@ def page(room: str) -> str:
 
 
 def test_tables_are_those_of_the_code() -> None:
-    """Whoever changes a table's source runs scripts/tables.py."""
+    """The pages have the tables that scripts/tables.py makes."""
     assert tables.main(["--check"]) == 0, "run scripts/tables.py"
 
 

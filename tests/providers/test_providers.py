@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Profiles: what they publish, what they refuse, and what each of their notes changes.
+"""Profiles: their values, what they refuse, and what each of their notes changes.
 
 Every note in the package stands in ``NOTES`` with a check of what it changes, and every
 setting that differs from a well-behaved provider's is explained by a note there; two
@@ -54,7 +54,8 @@ NAMES = (
     " huggingface github-copilot baseten databricks azure-ai-foundry openai-compatible"
 ).split()
 LOCAL = ("ollama", "llama.cpp", "vllm", "lmstudio", "transformers")
-EVERY = [pytest.param(profile, id=profile.name) for profile in list_profiles()]
+CHAT = [one for one in list_profiles() if one.dialect == "chat-completions"]
+EVERY = [pytest.param(profile, id=profile.name) for profile in CHAT]
 PLAIN = ProviderProfile("plain", "https://h/v1")
 
 
@@ -195,7 +196,7 @@ def takes_no_images(profile: ProviderProfile) -> None:
 
 
 def sends_ids(pattern: str, unique: bool = False) -> Callable[[ProviderProfile], None]:
-    """Check that ids fit, on both sides of a pair, and come once where they are to."""
+    """Check that the ids of calls and results fit, and that they are unique if they must be."""
     def check(profile: ProviderProfile) -> None:
         told = ["call_0", "functions.f:0", "x" * 60, "", "call_0"]
         history: List[Any] = [{"role": "user", "content": "hi"}]
@@ -462,22 +463,23 @@ CUT = frozenset({"cut_as_complete"})
 NOTHING: FrozenSet[str] = frozenset()
 Row = Tuple[str, FrozenSet[str], Check]
 GATEWAY_IDS: Row = (
-    "the id of a call is 40 letters", frozenset({"call_ids", "unique_call_ids"}),
+    "the id of a call has at most 40 letters", frozenset({"call_ids", "unique_call_ids"}),
     sends_ids("[A-Za-z0-9_-]{1,40}", unique=True),
 )
 OPENAI_IDS: Row = (
     "the id of a call has at most 40", frozenset({"call_ids"}), sends_ids("(?s:.{1,40})"),
 )
-NO_BLANKS: Row = ("no text is empty or blank", frozenset({"blank_text"}), sends_no_blank_text)
+NO_BLANKS: Row = ("empty or blank text is not sent", frozenset({"blank_text"}), sends_no_blank_text)
 ANY_NAME: Row = ("a tool may have any name", frozenset({"tool_names"}), takes_any_tool_name)
 DEVELOPERS: Row = (
-    "the role `developer` is known", frozenset({"developer_role"}), knows_developers,
+    "messages of the role `developer`", frozenset({"developer_role"}), knows_developers,
 )
 ONE_SYSTEM: Row = (
     "there is one system message", frozenset({"one_system_message"}), joins_system,
 )
 CAP_BY_MODEL: Row = (
-    "the output cap of GPT-5", frozenset({"max_completion_tokens_models"}), caps_output_by_model,
+    "GPT-5 and the o models get the output cap", frozenset({"max_completion_tokens_models"}),
+    caps_output_by_model,
 )
 NO_ADDRESSES: Row = (
     "an image is sent as data", frozenset({"image_addresses"}), takes_no_addresses,
@@ -494,64 +496,64 @@ DEEPSEEK_EFFORTS = {
     "max": {"thinking": {"type": "enabled"}, "reasoning_effort": "max"},
 }
 GLM: List[Tuple[str, FrozenSet[str], Check]] = [
-    ("thinking is switched by `thinking.type`", EFFORTS, switches(**THINKING)),
+    ("`thinking.type` turns thinking on and off", EFFORTS, switches(**THINKING)),
     ("`reasoning_content` goes back", NOTHING, returns_reasoning_as("reasoning_content")),
-    ("the choice index may number the phases", NOTHING, reads_phases),
+    ("the choice index may grow within one answer", NOTHING, reads_phases),
     ("a call without reasoning goes back", FILLER, fills_reasoning(" ", always=False)),
 ]
 
 NOTES: Dict[str, List[Tuple[str, FrozenSet[str], Check]]] = {
     "openai": [
-        ("the output cap travels as", CAP, caps_output),
+        ("the output cap is sent as", CAP, caps_output),
         ("reasoning is never sent back", BACK, keeps_reasoning),
         OPENAI_IDS,
         DEVELOPERS,
     ],
     "deepseek": [
-        ("thinking is switched by", EFFORTS, switches(**DEEPSEEK_EFFORTS)),
+        ("`thinking.type` turns thinking on and off", EFFORTS, switches(**DEEPSEEK_EFFORTS)),
         ("`reasoning_content` goes back", BACK | FILLER, fills_reasoning("", always=True)),
         ("image parts are refused", frozenset({"images"}), takes_no_images),
         ("cached input is reported as", NOTHING, takes_cache_out),
         ("the parts of a text are joined", frozenset({"text_parts"}), joins_parts),
     ],
     "openrouter": [
-        ("the effort travels as `reasoning.effort`", EFFORTS,
+        ("the effort is sent as `reasoning.effort`", EFFORTS,
          switches(**{word: {"reasoning": {"effort": word}} for word in WORDS})),
-        ("reasoning goes back as `reasoning`", FIELD, returns_details),
-        ("several calls of one answer may all carry index 0", NOTHING,
+        ("reasoning goes back in `reasoning`", FIELD, returns_details),
+        ("several calls of one answer may all have the index 0", NOTHING,
          reads_calls(call(0, "x", "f", '{"a":1}'), call(0, "y", "g", "{}"))),
         ("usage comes after the finish word", NOTHING, reads_late_usage),
         GATEWAY_IDS,
         NO_BLANKS,
     ],
     "groq": [
-        ("the output cap travels as", CAP, caps_output),
+        ("the output cap is sent as", CAP, caps_output),
         ("reasoning is never sent back", BACK | FIELD, keeps_reasoning),
         ("usage may come only as `x_groq.usage`", NOTHING, reads_x_groq),
         ("a failed tool call ends the stream", NOTHING, fails_on_error_event),
     ],
     "mistral": [
-        ("user and assistant must alternate", frozenset({"alternate"}), alternates),
+        ("user and assistant messages must alternate", frozenset({"alternate"}), alternates),
         ("`stream_options` is left out", frozenset({"stream_options"}), leaves_stream_options_out),
         ("reasoning is never sent back", BACK, keeps_reasoning),
         ("content may be a list of", NOTHING, reads_parts("thinking", "thinking")),
-        ("the id of a call is nine", frozenset({"call_ids"}), sends_ids("[A-Za-z0-9]{9}")),
+        ("the id of a call has exactly nine", frozenset({"call_ids"}), sends_ids("[A-Za-z0-9]{9}")),
     ],
     "gemini": [
         ("reasoning is never sent back", BACK, keeps_reasoning),
-        ("a call carries `extra_content", NOTHING, keeps_signature),
-        ("a tool's name may hold dots", frozenset({"tool_names"}), takes_google_names),
-        ("tool schemas go without", frozenset({"schema_without"}), drops_keywords),
+        ("a call has `extra_content", NOTHING, keeps_signature),
+        ("a tool's name begins with a letter", frozenset({"tool_names"}), takes_google_names),
+        ("tool schemas are sent without", frozenset({"schema_without"}), drops_keywords),
     ],
     "xai": [
-        ("the output cap travels as", CAP, caps_output),
-        ("the session id travels as", frozenset({"session_header"}),
+        ("the output cap is sent as", CAP, caps_output),
+        ("the session id is sent in", frozenset({"session_header"}),
          sends_session_as("x-grok-conv-id")),
         ("an error is", NOTHING, reads_two_sentences),
     ],
     "moonshot": [
-        ("the output cap travels as", CAP, caps_output),
-        ("older models switch thinking", EFFORTS, splits_efforts_by_model),
+        ("the output cap is sent as", CAP, caps_output),
+        ("older models take `thinking.type`", EFFORTS, splits_efforts_by_model),
         ("`reasoning_content` goes back", NOTHING, returns_reasoning_as("reasoning_content")),
         ("a call without reasoning goes back", FILLER, fills_reasoning(" ", always=False)),
         NO_BLANKS,
@@ -560,68 +562,68 @@ NOTES: Dict[str, List[Tuple[str, FrozenSet[str], Check]]] = {
     "zhipu": GLM,
     "zai": GLM,
     "dashscope": [
-        ("thinking is switched by `enable_thinking`", EFFORTS,
+        ("`enable_thinking` turns thinking on and off", EFFORTS,
          switches(off={"enable_thinking": False}, on={"enable_thinking": True})),
-        ("later fragments of a call carry an empty id", NOTHING,
+        ("later fragments of a call have an empty id", NOTHING,
          reads_calls(call(0, "x", "f", '{"a"'), call(0, "", None, ":1}"))),
         ONE_SYSTEM,
     ],
     "together": [
-        ("reasoning comes and goes back as", FIELD, returns_reasoning_as("reasoning")),
-        ("text is told a second time", NOTHING, reads_delta_beside(text="zz")),
+        ("reasoning comes and goes back in", FIELD, returns_reasoning_as("reasoning")),
+        ("text comes a second time", NOTHING, reads_delta_beside(text="zz")),
         ("`tool_calls` may be followed by", NOTHING, reads_two_finish_words),
     ],
     "fireworks": [
-        ("the session id travels as", frozenset({"session_header"}),
+        ("the session id is sent in", frozenset({"session_header"}),
          sends_session_as("x-session-affinity")),
         ONE_SYSTEM,
     ],
     "azure": [
-        ("the key travels bare", KEY, sends_bare_key),
+        ("the key is sent in `api-key`", KEY, sends_bare_key),
         ("every resource has its own address", ADDRESS, lives_at("/openai/v1")),
-        ("the output cap travels as", CAP, caps_output),
+        ("the output cap is sent as", CAP, caps_output),
         ("reasoning is never sent back", BACK, keeps_reasoning),
-        ("the first frame has no choices", NOTHING, passes_first_frame_over),
+        ("the first payload has no choices", NOTHING, passes_first_frame_over),
         OPENAI_IDS,
         DEVELOPERS,
     ],
     "azure-ai-foundry": [
-        ("the key travels bare", KEY, sends_bare_key),
+        ("the key is sent in `api-key`", KEY, sends_bare_key),
         ("every resource has its own address", ADDRESS, lives_at("/openai/v1")),
         ("the last line", DONE_MARK, ends_unterminated),
         CAP_BY_MODEL,
         GATEWAY_IDS,
     ],
     "perplexity": [
-        ("user and assistant must alternate", frozenset({"alternate"}), alternates),
+        ("user and assistant messages must alternate", frozenset({"alternate"}), alternates),
         ("answers end without", DONE_MARK, ends_without_done),
         ("reasoning is never sent back", BACK, keeps_reasoning),
-        ("each frame repeats the whole answer", NOTHING,
+        ("each payload repeats the whole answer", NOTHING,
          reads_delta_beside(message={"role": "assistant", "content": "zz"})),
     ],
     "cerebras": [
         ("answers may end without", DONE_MARK, ends_without_done),
-        ("the output cap travels as", CAP, caps_output),
-        ("reasoning comes and goes back as", FIELD, returns_reasoning_as("reasoning")),
+        ("the output cap is sent as", CAP, caps_output),
+        ("reasoning comes and goes back in", FIELD, returns_reasoning_as("reasoning")),
     ],
     "huggingface": [
         ("reasoning is never sent back", BACK, keeps_reasoning),
-        ("a call may be numbered -1", NOTHING, reads_calls(call(-1, "x", "f", '{"a":1}'))),
+        ("a call may have the index -1", NOTHING, reads_calls(call(-1, "x", "f", '{"a":1}'))),
     ],
     "github-copilot": [
         ("the last line", DONE_MARK, ends_unterminated),
-        ("reasoning comes and goes back as", FIELD, returns_opaque),
-        ("an `Editor-Version` is sent", frozenset({"headers"}), sends_editor),
-        ("the first call of an answer may be numbered 1", NOTHING,
+        ("reasoning comes and goes back in", FIELD, returns_opaque),
+        ("the header `Editor-Version` is sent", frozenset({"headers"}), sends_editor),
+        ("the first call of an answer may have the index 1", NOTHING,
          reads_calls(call(1, "x", "f", '{"a"'), call(1, None, None, ":1}"))),
-        ("the output cap travels as", CAP, caps_output),
+        ("the output cap is sent as", CAP, caps_output),
         GATEWAY_IDS,
         NO_BLANKS,
     ],
     "baseten": [
-        ("every fragment of a call may have an id", NOTHING,
+        ("every fragment of a call may have another id", NOTHING,
          reads_calls(call(0, "x", "f", '{"a"'), call(0, "y", "", ":1}"))),
-        ("usage comes in many frames", NOTHING, takes_last_usage),
+        ("usage comes in many payloads", NOTHING, takes_last_usage),
     ],
     "databricks": [
         ("every workspace has its own address", ADDRESS, lives_at("/serving-endpoints")),
@@ -632,26 +634,26 @@ NOTES: Dict[str, List[Tuple[str, FrozenSet[str], Check]]] = {
         NO_BLANKS,
     ],
     "ollama": [
-        ("reasoning comes and goes back as", FIELD, returns_reasoning_as("reasoning")),
-        ("efforts are none, low, medium and high", EFFORTS,
+        ("reasoning comes and goes back in", FIELD, returns_reasoning_as("reasoning")),
+        ("the efforts are none, low, medium and high", EFFORTS,
          switches(**{w: {"reasoning_effort": w} for w in ("none", "low", "medium", "high")})),
         NO_ADDRESSES,
         ANY_NAME,
     ],
     "llama.cpp": [
-        ("user and assistant must alternate", frozenset({"alternate"}), alternates),
+        ("user and assistant messages must alternate", frozenset({"alternate"}), alternates),
         ("an answer as long as the token cap", CUT, reads_cut),
-        ("a full context is an error of type", NOTHING, reads_full_context),
+        ("a full context is an error of the type", NOTHING, reads_full_context),
         ANY_NAME,
     ],
     "vllm": [
-        ("user and assistant must alternate", frozenset({"alternate"}), alternates),
-        ("reasoning goes back as", FIELD, returns_reasoning_as("reasoning")),
+        ("user and assistant messages must alternate", frozenset({"alternate"}), alternates),
+        ("reasoning goes back in", FIELD, returns_reasoning_as("reasoning")),
         ("an answer as long as the token cap", CUT, reads_cut),
         ANY_NAME,
     ],
     "lmstudio": [
-        ("user and assistant must alternate", frozenset({"alternate"}), alternates),
+        ("user and assistant messages must alternate", frozenset({"alternate"}), alternates),
         ANY_NAME,
     ],
     "transformers": [
@@ -676,7 +678,7 @@ def test_bend_changes_what_it_says(name: str, text: str, check: Check) -> None:
 
 @pytest.mark.parametrize("profile", EVERY)
 def test_notes_all_have_a_check(profile: ProviderProfile) -> None:
-    """No note without its test, in the profile's order."""
+    """Each note of a profile has its test, in the same order."""
     notes = NOTES.get(profile.name, [])
     assert len(notes) == len(profile.notes)
     for note, (text, _, _) in zip(profile.notes, notes):
@@ -685,7 +687,7 @@ def test_notes_all_have_a_check(profile: ProviderProfile) -> None:
 
 @pytest.mark.parametrize("profile", EVERY)
 def test_settings_off_the_defaults_all_have_a_note(profile: ProviderProfile) -> None:
-    """A setting that no note explains is not in the package."""
+    """Each setting that differs from the default has a note."""
     bent = {
         name for name, value in profile.options.given().items()
         if value != profile.options.DEFAULTS[name]
@@ -737,14 +739,14 @@ def test_clocks_fit_the_kind_of_provider(profile: ProviderProfile) -> None:
 
 @pytest.mark.parametrize("profile", EVERY)
 def test_key_is_needed_by_hosted_providers_only(profile: ProviderProfile) -> None:
-    """A server of one's own needs none; the variables are still named."""
+    """A local server needs no key; its variables are still named."""
     own = (*LOCAL, "openai-compatible")
     assert profile.key_required is (profile.name not in own)
     assert profile.key_env
 
 
 def test_done_marker_is_optional_where_it_was_seen_to_be() -> None:
-    """It costs safety, so the list is short and written twice."""
+    """The option costs safety, so this test repeats the short list of its providers."""
     optional = {p.name for p in list_profiles() if p.options.done_marker == "optional"}
     assert optional == {
         "perplexity", "transformers", "cerebras", "azure-ai-foundry", "databricks",
@@ -801,7 +803,7 @@ def test_base_url_is_kept_as_given(base: str, expected: str) -> None:
 
 
 def test_bare_host_without_a_known_path_is_taken_as_it_is() -> None:
-    """Where no path is known, none is made up."""
+    """If no path is known, no path is added."""
     url = get_profile("openai-compatible").url("http://127.0.0.1:1")
     assert url == "http://127.0.0.1:1/chat/completions"
 
@@ -814,9 +816,9 @@ def test_bare_host_without_a_known_path_is_taken_as_it_is() -> None:
     ("https://h\u00e9/v1", "cannot hold"), ("https://{resource}.x/v1", "cannot hold '{'"),
     ("https://h\x00/v1", "cannot hold"), ("https://h\\v1", "cannot hold"),
     ("https://h:x/v1", "cannot be read"), ("https://h:99999/v1", "cannot be read"),
-    ("https://[::1/v1", "cannot be read"), ("https://h:0/v1", "cannot be right"),
-    ("https://a..b/v1", "cannot be right"), (f"https://{'a' * 64}.b/v1", "cannot be right"),
-    ("https://h,i/v1", "cannot be right"), ("https://h/v1#x", "is never sent"),
+    ("https://[::1/v1", "cannot be read"), ("https://h:0/v1", "is not valid"),
+    ("https://a..b/v1", "is not valid"), (f"https://{'a' * 64}.b/v1", "is not valid"),
+    ("https://h,i/v1", "is not valid"), ("https://h/v1#x", "is never sent"),
     ("", "is empty"), ("  ", "is empty"), (7, "is a string, not int"),
 ])
 def test_base_url_that_is_none_is_refused(base: Any, words: str) -> None:
@@ -844,14 +846,14 @@ def test_refused_base_url_shows_no_secret(base: str) -> None:
 
 
 def test_unknown_model_passes_with_the_profile_s_values() -> None:
-    """Nothing is refused for being unknown."""
+    """An unknown model is not refused."""
     profile = replace(PLAIN, context_window=100, default_max_tokens=50, efforts={"a": {"b": 1}})
     assert profile.model("new") == ModelInfo("new", 100, 50, ("a",), None, True)
     assert PLAIN.model("new") == ModelInfo("new", images=True)
 
 
 def test_known_model_has_its_own_values_first() -> None:
-    """Field by field; a cap made for larger models is cut to the model's window."""
+    """Unknown fields come from the profile; a cap above the model's window is lowered to it."""
     profile = replace(
         PLAIN, context_window=100, default_max_tokens=50, efforts={"a": {}, "b": {}},
         default_effort="b", models=(ModelInfo("m", 10, efforts=("a",), images=False),),
@@ -862,20 +864,20 @@ def test_known_model_has_its_own_values_first() -> None:
 
 
 def test_effort_passes_through_where_nothing_is_known() -> None:
-    """The provider decides; no effort, no field."""
+    """Without an effort no field is sent."""
     assert effort_fields(PLAIN, "odd") == {"reasoning_effort": "odd"}
     assert effort_fields(PLAIN, None) == {}
 
 
 def test_effort_given_none_is_the_default() -> None:
-    """A profile with a default never leaves it to chance."""
+    """A profile with a default effort always sends an effort."""
     profile = replace(PLAIN, efforts={"off": {"t": 0}, "on": {"t": 1}}, default_effort="off")
     assert effort_fields(profile, None) == {"t": 0}
 
 
 @pytest.mark.parametrize("effort", ["low", "HIGH", "", " high", 3, "x" * 500])
 def test_effort_the_provider_has_not_is_refused(effort: Any) -> None:
-    """Never clamped to a near one; the message lists what there is."""
+    """An effort is never replaced by a near one; the message lists the efforts."""
     profile = get_profile("deepseek")
     with pytest.raises(LlmError) as caught:
         effort_fields(profile, effort, "deepseek-v4-pro")
@@ -886,20 +888,20 @@ def test_effort_the_provider_has_not_is_refused(effort: Any) -> None:
 
 @pytest.mark.parametrize("effort", ["", " ", 3])
 def test_effort_that_is_no_word_is_refused(effort: Any) -> None:
-    """Where every word passes, it still has to be one."""
+    """If every word is allowed, the effort still must be a word."""
     with pytest.raises(LlmError, match="non-empty string"):
         effort_fields(PLAIN, effort)
 
 
 def test_model_without_efforts_takes_none() -> None:
-    """What the model is known not to take is refused, whatever the profile passes."""
+    """An effort that the model does not take is refused, even if the profile takes it."""
     profile = get_profile("openai")
     with pytest.raises(LlmError, match="gpt-4o takes no reasoning effort"):
         effort_fields(profile, "high", "gpt-4o")
 
 
 def test_lock_publishes_one_effort_and_refuses_the_others() -> None:
-    """A deployment with thinking switched off: off is sent even when nobody asks."""
+    """With thinking locked to off, off is sent even if the caller gives no effort."""
     locked = get_profile("deepseek").locked_to("off")
     model = locked.model("deepseek-v4-flash")
     assert (model.efforts, model.default_effort) == (("off",), "off")
@@ -912,7 +914,7 @@ def test_lock_publishes_one_effort_and_refuses_the_others() -> None:
 
 
 def test_lock_of_a_profile_that_passes_everything() -> None:
-    """The words named are all there is; models keep what they take of them."""
+    """The profile has only the named efforts; models keep those of them that they take."""
     locked = get_profile("openai").locked_to("low", "high")
     assert locked.model("new").efforts == ("low", "high")
     assert effort_fields(locked, None, "new") == {"reasoning_effort": "low"}
@@ -921,7 +923,7 @@ def test_lock_of_a_profile_that_passes_everything() -> None:
 
 @pytest.mark.parametrize("words", [(), ("low",), ("off", "off"), ("",)])
 def test_lock_to_what_is_not_there_is_refused(words: Tuple[str, ...]) -> None:
-    """A lock that locks nothing is a mistake in the deployment."""
+    """A lock without an effort is refused."""
     with pytest.raises(ValueError):
         get_profile("deepseek").locked_to(*words)
 
@@ -962,7 +964,7 @@ MODEL = ModelInfo("m", efforts=("a",))
     (ValueError, {"base_path": "v1"}), (TypeError, {"notes": ("x",)}),
 ])
 def test_profile_that_cannot_be_is_refused(error: Any, values: Dict[str, Any]) -> None:
-    """When it is made, so nobody downstream checks again."""
+    """A profile refuses wrong values when it is made."""
     with pytest.raises(error):
         replace(PLAIN, **values)
 
@@ -974,20 +976,20 @@ def test_profile_that_cannot_be_is_refused(error: Any, values: Dict[str, Any]) -
     (ValueError, {"efforts": (), "default_effort": "b"}),
 ])
 def test_model_that_cannot_be_is_refused(error: Any, values: Dict[str, Any]) -> None:
-    """Bad metadata is a clear error."""
+    """Wrong facts are a clear error when they are made."""
     with pytest.raises(error):
         ModelInfo(**{"name": "m", **values})
 
 
 @pytest.mark.parametrize("lines", [("", "b", "c"), ("a\nb", "b", "c"), ("a", " b", "c")])
 def test_note_is_one_line_each(lines: Tuple[str, str, str]) -> None:
-    """They become rows of a table."""
+    """A note is one line, because it becomes a row of a table."""
     with pytest.raises(ValueError):
         OptionNote(*lines)
 
 
 def test_profile_does_not_share_what_it_was_made_of() -> None:
-    """Changing the dicts and lists afterwards changes nothing."""
+    """Later changes of the caller's dicts and lists do not change the profile."""
     efforts: Dict[str, Any] = {"a": {"x": {"y": 1}}}
     headers, models = {"a": "b"}, [MODEL]
     profile = replace(
@@ -1020,7 +1022,7 @@ def test_get_profile_finds_names_and_passes_profiles() -> None:
     ("zzzzzz", "there are house, openai, deepseek"),
 ])
 def test_get_profile_tells_near_names(name: str, hint: str) -> None:
-    """A slip is named; what is near nothing gets the whole list."""
+    """The error has similar names, or all names if none is similar."""
     with pytest.raises(ValueError) as caught:
         get_profile(name, {"house": PLAIN})
     assert hint in str(caught.value)
@@ -1039,7 +1041,7 @@ def test_get_profile_refuses_what_is_no_name(name: Any) -> None:
 SPELLED = {"zhipu": "zai", "dashscope": "alibaba", "azure": "azure-openai", "llama.cpp": "llamacpp"}
 RECORDED = [
     pytest.param(profile, note.source[len("recorded: "):], id=f"{profile.name}-{note.text}")
-    for profile in list_profiles() for note in profile.notes
+    for profile in CHAT for note in profile.notes
     if note.source.startswith("recorded: ")
 ]
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The HTTP adapter: what it sends, where it finds the key, and what it refuses before any I/O.
 
-The wire is looked at from the loopback provider's side.
+The loopback provider shows what was sent.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def ask(server: LoopbackServer, transport: Transport) -> Callable[..., Dict[str,
 def refused(
     profile: ProviderProfile = PLAIN, config: Any = CallConfig("m"), **settings: Any
 ) -> Any:
-    """Return the failure of a call that must be refused before the transport is asked."""
+    """Return the failure of a call that must be refused before the transport is called."""
     headers = settings.pop("call_headers", None)
     settings = {"base_url": "http://127.0.0.1:9/v1", "api_key": KEY, **settings}
     adapter = HttpAdapter(HttpSettings(profile, **settings), None)  # type: ignore[arg-type]
@@ -93,7 +93,7 @@ def refused(
 
 
 def test_headers_of_every_request(ask: Any) -> None:
-    """Who asks, what is wanted, what is sent, and the key as the profile says."""
+    """User-Agent, Accept, Content-Type, and the key where the profile says."""
     headers = ask()
     assert headers["user-agent"] == f"streamcore/{__version__}"
     assert headers["accept"] == "text/event-stream"
@@ -104,7 +104,7 @@ def test_headers_of_every_request(ask: Any) -> None:
 
 
 def test_headers_a_later_layer_wins_whatever_its_case(ask: Any) -> None:
-    """Call over client over profile over ours; no header is sent twice."""
+    """Call beats client, client beats profile, profile beats ours; no header is sent twice."""
     headers = ask(
         NAMED, headers={"x-both": "client", "USER-AGENT": "mine", "X-Client": "c"},
         call_headers={"X-BOTH": "call", "Accept": "*/*"},
@@ -119,7 +119,7 @@ def test_headers_a_later_layer_wins_whatever_its_case(ask: Any) -> None:
 )
 @pytest.mark.parametrize("name", ["User-Agent", "Accept", "X-Other"])
 def test_header_value_no_header_can_carry(name: str, value: Any) -> None:
-    """None and "" take no header away: the User-Agent is replaceable and never absent."""
+    """None and "" do not remove a header: a User-Agent can be replaced, but is always sent."""
     assert refused(headers={name: value}).code == "INVALID_REQUEST"
     failure = refused(call_headers={name: value})
     assert failure.code == "INVALID_REQUEST" and name in failure.message
@@ -128,7 +128,7 @@ def test_header_value_no_header_can_carry(name: str, value: Any) -> None:
 @pytest.mark.parametrize("name", ["Authorization", "X-Api-Key", "cookie"])
 @pytest.mark.parametrize("value", [None, "", f"{KEY}\n", "sk-…"])
 def test_header_with_a_credential_no_header_can_carry(name: str, value: Any) -> None:
-    """The entry is named, and nothing of the key."""
+    """The message names the header and shows no part of the key."""
     failure = refused(headers={name: value})
     assert failure.code == "INVALID_CREDENTIAL" and name in failure.message
     assert "sk-" not in failure.message
@@ -141,31 +141,31 @@ def test_header_name_that_is_none(name: Any) -> None:
 
 
 def test_latin_1_header_value_is_sent(ask: Any) -> None:
-    """What HTTP can carry is the caller's business."""
+    """A value that HTTP can carry is sent as it is."""
     assert ask(headers={"X-Name": "Zoë\tB"})["x-name"] == "Zoë\tB"
 
 
 def test_ids_travel_as_the_headers_the_profile_names(ask: Any, server: LoopbackServer) -> None:
-    """Session and user are opaque headers, never in the body."""
+    """Session and user id are sent in headers, and never in the body."""
     headers = ask(NAMED, CallConfig("m", session_id="sess-1", user_id="user-1"))
     assert headers["x-session"] == "sess-1" and headers["x-user"] == "user-1"
     assert b"sess-1" not in server.requests[-1].body and b"user-1" not in server.requests[-1].body
 
 
 def test_ids_not_given_or_not_named_are_not_sent(ask: Any, server: LoopbackServer) -> None:
-    """Without a header to travel in, or without an id, nothing goes out."""
+    """Without an id, or without a header for it, nothing is sent."""
     assert not {"x-session", "x-user"} & set(ask(NAMED, CallConfig("m", user_id=None)))
     headers = ask(PLAIN, CallConfig("m", session_id="sess-1", user_id="user-1"))
     assert "sess-1" not in str(headers) and b"sess-1" not in server.requests[-1].body
 
 
 def test_id_no_header_can_carry_is_refused() -> None:
-    """An id with a line end cannot smuggle a header."""
+    """An id with a line break cannot add a header."""
     assert refused(NAMED, CallConfig("m", session_id="a\r\nX: y")).code == "INVALID_REQUEST"
 
 
 def test_azure_key_and_query(ask: Any, server: LoopbackServer) -> None:
-    """Azure's key travels bare in its own header, and the query of its address is kept."""
+    """Azure's key is sent bare in its own header, and the query of the address is kept."""
     base = f"http://{server.host_port}/openai/deployments/d?api-version=2024-10-21"
     headers = ask(get_profile("azure"), base_url=base)
     assert headers["api-key"] == KEY and "authorization" not in headers
@@ -178,12 +178,12 @@ def test_azure_key_and_query(ask: Any, server: LoopbackServer) -> None:
 
 @pytest.mark.parametrize("given", [KEY, f"  {KEY}\n", lambda: KEY, lambda: f"{KEY} "])
 def test_key_from_a_value_or_a_function(ask: Any, given: Any) -> None:
-    """Blanks around a pasted key do not count."""
+    """Blanks around a pasted key are removed."""
     assert ask(api_key=given)["authorization"] == f"Bearer {KEY}"
 
 
 def test_key_function_is_asked_at_every_call(ask: Any) -> None:
-    """A key that changes is taken as it is at the call."""
+    """The function is called at each call, so a new key is used at once."""
     keys = iter(["first-key", "second-key"])
     next_key: Callable[[], str] = lambda: next(keys)  # noqa: E731
     assert ask(api_key=next_key)["authorization"] == "Bearer first-key"
@@ -191,7 +191,7 @@ def test_key_function_is_asked_at_every_call(ask: Any) -> None:
 
 
 def test_key_function_that_raises_comes_out_unchanged() -> None:
-    """Its exception is the caller's own."""
+    """The caller's own exception is raised unchanged."""
 
     def locked() -> str:
         raise PermissionError("the vault is locked")
@@ -203,7 +203,7 @@ def test_key_function_that_raises_comes_out_unchanged() -> None:
 @pytest.mark.parametrize("key", ["", "  ", "sk-…", "sk abc", "é", "sk-a\nb", "\x00", 5, b"sk"])
 @pytest.mark.parametrize("entry", ["argument", "function", "variable"])
 def test_key_no_header_can_carry(key: Any, entry: str) -> None:
-    """INVALID_CREDENTIAL names the entry and shows nothing of the key."""
+    """INVALID_CREDENTIAL names the place of the key and shows no part of it."""
     if entry == "variable":
         if not isinstance(key, str) or not key.strip():
             return  # an unset or empty variable is no key at all
@@ -229,7 +229,7 @@ def test_key_no_header_can_carry(key: Any, entry: str) -> None:
 def test_key_missing_names_every_place_looked_in(
     settings: Dict[str, Any], places: List[str]
 ) -> None:
-    """MISSING_CREDENTIAL says where a key could have been, and for whom."""
+    """MISSING_CREDENTIAL names the provider and each place where a key could be."""
     failure = refused(**{"api_key": None, **settings})
     assert failure.code == "MISSING_CREDENTIAL"
     assert failure.message.startswith("no key for plain: looked in ")
@@ -239,7 +239,7 @@ def test_key_missing_names_every_place_looked_in(
 
 
 def test_key_from_the_environment_the_first_set_name_wins(ask: Any) -> None:
-    """The caller's own names come before the profile's, an empty one is passed over."""
+    """The caller's names come before the profile's, and an empty variable is skipped."""
     environ = {"MINE": "", "PLAIN_KEY": " ", "PLAIN_KEY_2": "second-key", "OTHER": "x"}
     headers = ask(api_key=None, environ=environ, api_key_env=("MINE",))
     assert headers["authorization"] == "Bearer second-key"
@@ -248,13 +248,13 @@ def test_key_from_the_environment_the_first_set_name_wins(ask: Any) -> None:
 
 
 def test_key_not_needed_and_not_there(ask: Any) -> None:
-    """A local server is asked without a key header."""
+    """A call to a local server has no key header."""
     assert "authorization" not in ask(replace(PLAIN, key_required=False), api_key=None)
     assert "authorization" not in ask(replace(PLAIN, key_required=False), api_key=lambda: None)
 
 
 def test_key_header_of_the_caller_needs_no_key(ask: Any) -> None:
-    """Who brings the header brings the key, whatever the header's case."""
+    """A caller who gives the key's header needs no key, whatever the header's case."""
     called: List[int] = []
     headers = ask(api_key=lambda: called.append(1), headers={"authorization": "Token t-123456"})
     assert headers["authorization"] == "Token t-123456" and called == []
@@ -267,12 +267,12 @@ def test_key_header_of_the_caller_needs_no_key(ask: Any) -> None:
     "base", ["localhost:1/v1", "http:///v1", "ftp://h/v1", "", "http://h:x/v1", "https://ex ample"]
 )
 def test_base_url_that_is_none(base: str) -> None:
-    """A base URL nobody could ask is an invalid request, before any I/O."""
+    """A base URL that is not valid is INVALID_REQUEST, before any I/O."""
     assert refused(base_url=base).code == "INVALID_REQUEST"
 
 
 def test_base_url_secret_is_not_in_the_cause() -> None:
-    """What a broken address was refused for quotes the address: it is not kept."""
+    """The error has no cause, because that would quote the address."""
     adapter = HttpAdapter(
         HttpSettings(PLAIN, base_url=f"http://u:{KEY}@h:x/v1", api_key="k-123456"),
         None,  # type: ignore[arg-type]
@@ -284,7 +284,7 @@ def test_base_url_secret_is_not_in_the_cause() -> None:
 
 
 def test_base_url_from_the_environment(ask: Any, server: LoopbackServer) -> None:
-    """The variable the profile names counts where the caller allows the environment."""
+    """The profile's variable is read if the caller allows the environment."""
     profile = replace(PLAIN, base_url="http://127.0.0.1:9/v1", base_url_env="PLAIN_URL")
     ask(profile, base_url=None, environ={"PLAIN_URL": server.base_url})
     assert len(server.requests) == 1
@@ -303,7 +303,7 @@ def test_base_url_from_the_environment(ask: Any, server: LoopbackServer) -> None
     ],
 )
 def test_settings_of_wrong_types_are_refused_when_made(settings: Any, words: str) -> None:
-    """Settings are checked when made, not when a call fails for them; it says what is wanted."""
+    """Settings are checked when they are made, and the message says what is wanted."""
     with pytest.raises(TypeError, match=words):
         HttpSettings(PLAIN, **settings)
     with pytest.raises(TypeError, match=words):
@@ -313,7 +313,7 @@ def test_settings_of_wrong_types_are_refused_when_made(settings: Any, words: str
 
 
 def test_settings_show_and_pickle_no_key() -> None:
-    """Neither repr nor pickle nor copy brings a key out."""
+    """repr, pickle and copy do not show a key."""
     settings = HttpSettings(
         PLAIN, base_url=f"https://u:{KEY}@h/v1", api_key=KEY, headers={"Authorization": KEY},
         environ={"K": KEY},
@@ -337,7 +337,7 @@ def test_settings_keep_their_own_copy_of_the_headers() -> None:
 
 
 def test_snapshot_keeps_the_settings_of_its_moment(server: LoopbackServer, transport: Any) -> None:
-    """Endpoint, key, headers and options of one request are of one generation."""
+    """Endpoint, key, headers and options of one request belong together."""
     with LoopbackServer(ECHO) as other:
         adapter = HttpAdapter(
             HttpSettings(PLAIN, base_url=server.base_url, api_key="old-key"), transport
@@ -356,7 +356,7 @@ def test_snapshot_keeps_the_settings_of_its_moment(server: LoopbackServer, trans
 
 
 def test_configure_in_the_middle_of_a_stream(transport: Any) -> None:
-    """A stream under way keeps its settings, the masked key included."""
+    """A running stream keeps its settings, and still masks its own key."""
     script = [{"steps": [{"text": "a"}, {"sleep": 0.05}, {"error": {"message": "bad old-key-1"}}]}]
     with LoopbackServer(script) as server:
         adapter = HttpAdapter(
@@ -371,7 +371,7 @@ def test_configure_in_the_middle_of_a_stream(transport: Any) -> None:
 
 
 def test_settings_changed_from_threads_are_never_mixed(transport: Any) -> None:
-    """While another thread goes on changing key and header, each request has a pair."""
+    """While another thread changes key and header, each request has a matching pair."""
     with LoopbackServer(ECHO) as server:
         adapter = HttpAdapter(
             HttpSettings(PLAIN, base_url=server.base_url, api_key="key-0", headers={"X-N": "0"}),
@@ -402,7 +402,7 @@ def test_settings_changed_from_threads_are_never_mixed(transport: Any) -> None:
 
 
 def test_models_are_those_of_the_profile(transport: Any) -> None:
-    """Known models are listed, and an unknown one has the profile's defaults."""
+    """Known models are listed; an unknown one has the profile's defaults."""
     profile = replace(
         PLAIN, models=(ModelInfo("big", context_window=9000),), default_max_tokens=77
     )
@@ -413,7 +413,7 @@ def test_models_are_those_of_the_profile(transport: Any) -> None:
 
 
 def test_describe_is_what_the_body_is_written_by(transport: Any) -> None:
-    """Dialect, options and effort fields, as plain values a log can keep."""
+    """Dialect, options and effort fields are plain values that a log can keep."""
     deepseek = HttpAdapter(HttpSettings(get_profile("deepseek")), transport)
     told = deepseek.describe(CallConfig("deepseek-chat", reasoning_effort="off"))
     assert told["dialect"] == "chat-completions"
@@ -422,7 +422,7 @@ def test_describe_is_what_the_body_is_written_by(transport: Any) -> None:
 
 
 def test_options_of_the_settings_replace_the_profiles(ask: Any, server: LoopbackServer) -> None:
-    """A deployment that bends the format otherwise is told so in one place."""
+    """A deployment with another format is described by its options alone."""
     ask(options=ChatCompletionsOptions(stream_options=False))
     assert "stream_options" not in server.requests[-1].json()
     options = ChatCompletionsOptions(stream_options=False)
@@ -435,7 +435,7 @@ def test_options_of_the_settings_replace_the_profiles(ask: Any, server: Loopback
 
 
 def test_images_where_the_model_has_none_are_refused() -> None:
-    """What the profile cannot carry is refused before any I/O."""
+    """An image for a model without images is refused before any I/O."""
     profile = replace(PLAIN, models=(ModelInfo("blind", images=False),))
     said = [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "http://i"}}]}]
     adapter = HttpAdapter(HttpSettings(profile, api_key=KEY), None)  # type: ignore[arg-type]
@@ -445,7 +445,7 @@ def test_images_where_the_model_has_none_are_refused() -> None:
 
 
 def test_limits_the_calls_win_field_by_field(transport: Any) -> None:
-    """Call over client over profile; the error names the clock that was in force."""
+    """Call beats client, client beats profile; the error names the clock that applied."""
     script = [{"steps": [{"text": "a"}, {"stall": True}]}]
     profile = replace(PLAIN, limits=Limits(idle_timeout=20, first_byte_timeout=20))
     with LoopbackServer(script) as server:
@@ -461,7 +461,7 @@ def test_limits_the_calls_win_field_by_field(transport: Any) -> None:
         assert caught.value.failure.clock == "idle"
 
 
-# What comes back beside the chunks.
+# Status, request id and failures.
 
 
 IN_THE_STREAM: Dict[str, Any] = {
@@ -474,7 +474,7 @@ IN_THE_STREAM: Dict[str, Any] = {
 
 
 def failed(transport: Transport, answer: Dict[str, Any], key: str = KEY) -> LlmError:
-    """Return what a call comes to where the provider answers so."""
+    """Return the failure of a call whose provider answers like this."""
     headers = {**answer.get("headers", {}), "x-request-id": "req-8"}
     with LoopbackServer([{**answer, "headers": headers}]) as server:
         adapter = HttpAdapter(HttpSettings(PLAIN, base_url=server.base_url, api_key=key), transport)
@@ -485,20 +485,20 @@ def failed(transport: Transport, answer: Dict[str, Any], key: str = KEY) -> LlmE
 
 @pytest.mark.parametrize("name", IN_THE_STREAM)
 def test_failure_inside_an_answer_has_its_status_and_request_id(transport: Any, name: str) -> None:
-    """What fails after the headers says which answer it was."""
+    """A failure after the headers has the status and request id of its answer."""
     failure = failed(transport, IN_THE_STREAM[name]).failure
     assert (failure.status, failure.request_id) == (200, "req-8")
 
 
 def test_failure_in_the_stream_keeps_its_own_status(transport: Any) -> None:
-    """An error that names a status inside of a 200 is that."""
+    """An error in the stream of a 200 keeps the status that it names itself."""
     answer = {"steps": [{"text": "a"}, {"error": {"message": "slow down", "code": 429}}]}
     failure = failed(transport, answer).failure
     assert (failure.status, failure.request_id) == (429, "req-8")
 
 
 def test_error_answer_names_its_address_and_the_providers_code(transport: Any) -> None:
-    """Where it came from is told without the query; the provider's type and code are facts."""
+    """The message has the address without its query; type and code are in the details."""
     answer = {"status": 404, "json": {"error": {"message": "no", "type": "t", "code": "c"}}}
     with LoopbackServer([answer]) as server:
         settings = HttpSettings(PLAIN, base_url=f"{server.base_url}?key=hidden", api_key=KEY)
@@ -514,7 +514,7 @@ def test_error_answer_names_its_address_and_the_providers_code(transport: Any) -
 def test_request_id_is_read_from_the_headers_the_profile_names(
     transport: Any, status: int
 ) -> None:
-    """On the context of each answer, and in the failure of a bad one."""
+    """The context of each answer has it, and the failure of a bad one too."""
     headers = {"x-ds-trace-id": "ds-1", "x-request-id": "edge-1"}
     for profile, found in ((PLAIN, "edge-1"), (get_profile("deepseek"), "ds-1")):
         with LoopbackServer([{"status": status, "headers": headers, "json": {}}]) as server:
@@ -526,7 +526,7 @@ def test_request_id_is_read_from_the_headers_the_profile_names(
 
 
 def test_failure_before_an_answer_has_no_status(transport: Any) -> None:
-    """Nobody answered."""
+    """If no answer came, the failure has no status."""
     settings = HttpSettings(PLAIN, base_url="http://127.0.0.1:9", api_key=KEY)
     with pytest.raises(LlmError) as caught:
         list(HttpAdapter(settings, transport).stream(LlmRequest.make("m", "hi")))
@@ -535,20 +535,20 @@ def test_failure_before_an_answer_has_no_status(transport: Any) -> None:
 
 @pytest.mark.parametrize("word", [KEY, f"Bearer {KEY}", "z" * 50 + KEY])
 def test_finish_word_that_is_the_key_is_no_code(transport: Any, word: str) -> None:
-    """A code is the word in upper case, where a mask does not see the key."""
+    """A finish word that echoes the key does not become a code, which would show it."""
     error = failed(transport, {"steps": [{"text": "a"}, {"finish": word}, {"done": True}]})
     assert error.code == "SERVER" and error.retryable
     assert "ADAPTER" not in repr(error.failure).upper()
 
 
 def test_finish_word_that_is_none_stays_the_code(transport: Any) -> None:
-    """A provider's own word is the code, as long as no key is in it."""
+    """A provider's own word becomes the code if no key is in it."""
     answer = {"steps": [{"finish": "odd-adapter"}, {"done": True}]}
     assert failed(transport, answer).code == "ODD-ADAPTER"
 
 
 def test_context_gets_status_and_request_id(transport: Any) -> None:
-    """The facts of the answer are there before its first chunk."""
+    """The context has both before the first chunk."""
     with LoopbackServer([{**ECHO[0], "headers": {"x-request-id": "req-7"}}]) as server:
         adapter = HttpAdapter(HttpSettings(PLAIN, base_url=server.base_url, api_key=KEY), transport)
         request = LlmRequest.make("m", "hi")
@@ -560,7 +560,7 @@ def test_context_gets_status_and_request_id(transport: Any) -> None:
 
 
 def test_nothing_is_sent_before_the_first_pull(server: LoopbackServer, transport: Any) -> None:
-    """A stream that is dropped unread never touched the network."""
+    """A stream that is dropped unread has sent nothing."""
     adapter = HttpAdapter(HttpSettings(PLAIN, base_url=server.base_url, api_key=KEY), transport)
     chunks: Any = adapter.stream(LlmRequest.make("m", "hi"))
     chunks.close()
@@ -587,7 +587,7 @@ def test_trace_shows_both_directions_and_masks(
 def test_trace_masks_a_key_cut_by_reads(
     transport: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A key that is echoed in pieces is shown in no piece, nor in all of them together."""
+    """A key that is echoed in pieces is not shown by any piece, nor by all of them together."""
     caplog.set_level(logging.DEBUG, "streamcore")
     script = [{"steps": [{"text": f"<{KEY}> sk-adapter sk-"}, {"finish": "stop"}, {"done": True}],
                "pieces": 1}]
@@ -612,7 +612,7 @@ def test_trace_is_silent_when_off(
     assert [record for record in caplog.records if record.name.startswith("streamcore")] == []
 
 
-# Secrets: which they are, and masking them.
+# Secrets, and masking them.
 
 
 @pytest.mark.parametrize(
@@ -654,14 +654,14 @@ def test_what_is_no_secret_stays_readable(url: str) -> None:
      "key sk-adapter-0*****6789 is wrong"],
 )
 def test_part_of_a_secret_at_a_cut_edge_is_masked(text: str) -> None:
-    """A quoted text cut in the middle of a secret shows no half of it."""
+    """A text that was cut in the middle of a secret does not show the half of it."""
     shown = mask(text, secrets_of({}, "http://h", KEY))
     assert "***" in shown
     assert "adapter" not in shown and "456789" not in shown
 
 
 def test_begun_secret_is_held_back() -> None:
-    """The longest beginning of any secret at the end of what came."""
+    """The result is the longest beginning of any secret at the end of the data."""
     secrets = ["Bearer abcdef", "abcdef"]
     assert begun_secret(b"x abc", secrets) == 3
     assert begun_secret(b"x Bearer abc", secrets) == 10

@@ -26,7 +26,7 @@ TOOLS: List[Dict[str, Any]] = [{"name": "look", "parameters": {"type": "object"}
 
 @pytest.mark.parametrize("provider", ["openai", "deepseek", "gemini", "mistral", "openrouter"])
 def test_rebuilt_bodies_equal_the_bytes_received(provider: str, tmp_path: pathlib.Path) -> None:
-    """Every request of a conversation, rebuilt from the reopened file, is what was sent."""
+    """Each request of a conversation, rebuilt from the reopened file, equals what was sent."""
     path = tmp_path / "log.jsonl"
     with LoopbackServer([CALL, {"status": 503}, DONE]) as server:
         with Client("m", provider=provider, base_url=server.base_url, api_key="sk-rebuild",
@@ -46,7 +46,7 @@ def test_rebuilt_bodies_equal_the_bytes_received(provider: str, tmp_path: pathli
 
 
 def test_rebuild_of_a_request_without_facts_is_refused() -> None:
-    """A log written without the bends of the format says so instead of guessing."""
+    """If the log does not say how the body was written, the rebuild refuses to guess."""
     with Session() as log:
         log.request_header({"model": "m"})
         seq = log.request_context([Message("user", "hi")])
@@ -57,7 +57,7 @@ def test_rebuild_of_a_request_without_facts_is_refused() -> None:
 
 
 def test_header_stands_in_the_file_before_the_first_byte_goes_out(tmp_path: pathlib.Path) -> None:
-    """What was asked is on disk even where no server was ever reached."""
+    """The file has the request even if no server was reached."""
     path = tmp_path / "log.jsonl"
     with Client("m", base_url="http://127.0.0.1:9/v1") as client, Session(path) as log:
         with pytest.raises(LlmError):

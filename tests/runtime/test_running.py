@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Retries as they are executed: which attempts are made, what of them the caller sees.
+"""Retries: which attempts are made, and what the caller sees of them.
 
-The decision itself is pure and tested in test_retry; here it is carried out, with adapters that
-fail as told and waits of a few milliseconds.
+test_retry tests the decision, which is a pure function. The tests here carry it out, with
+scripted adapters and waits of a few milliseconds.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ BUSY = LlmError("busy", "SERVER", status=503)
 
 
 def limited(seconds: float) -> LlmError:
-    """A rate limit that says how long."""
+    """Return a rate limit failure that says how long to wait."""
     return LlmError("slow down", "RATE_LIMIT", status=429, retry_after=seconds)
 
 
 class Scripted:
-    """An adapter with a script for each attempt; the last one is used again."""
+    """An adapter with one script for each attempt; the last script repeats."""
 
     def __init__(self, *attempts: List[Any]) -> None:
         self.attempts = attempts
@@ -68,7 +68,7 @@ def start(
     adapter: Any, policy: RetryPolicy = QUICK, *, context: Optional[CallContext] = None,
     **rest: Any,
 ) -> RunningCall:
-    """Start a call of an adapter."""
+    """Start a call that the adapter answers."""
     runtime = LlmRuntime()
     runtime.register_adapter(["p"], adapter)
     request = LlmRequest.make("m", "hi", provider="p").with_context(context or CallContext())
@@ -76,19 +76,19 @@ def start(
 
 
 def run(adapter: Any, policy: RetryPolicy = QUICK, **rest: Any) -> List[StreamChunk]:
-    """Take all chunks of a call, their grammar checked."""
+    """Return all chunks of a call, and check their grammar."""
     return list(check_grammar(start(adapter, policy, **rest).chunks()))
 
 
 def failure_of(chunks: List[StreamChunk]) -> Failure:
-    """The failure of the last chunk."""
+    """Return the failure of the last chunk."""
     end = chunks[-1]
     assert isinstance(end, Finish) and end.reason.failure is not None
     return end.reason.failure
 
 
 def test_good_answer_takes_one_attempt() -> None:
-    """Nothing is tried again that went well."""
+    """A good answer is not tried again."""
     adapter = Scripted(GOOD)
     call = start(adapter)
     assert list(call.chunks()) == GOOD
@@ -96,7 +96,7 @@ def test_good_answer_takes_one_attempt() -> None:
 
 
 def test_failed_attempts_are_not_seen() -> None:
-    """The caller gets the chunks of the attempt that went well, and nothing before them."""
+    """The caller gets only the chunks of the attempt that ended well."""
     adapter = Scripted([BUSY], [limited(0.001)], GOOD)
     call = start(adapter)
     assert list(call.chunks()) == GOOD
@@ -105,7 +105,7 @@ def test_failed_attempts_are_not_seen() -> None:
 
 @pytest.mark.parametrize("retries", [0, 1, 3])
 def test_attempts_are_a_hard_number(retries: int) -> None:
-    """max_retries further attempts, then the last failure; 0 means one request."""
+    """After max_retries more attempts the last failure comes; 0 means one request."""
     adapter = Scripted([BUSY])
     chunks = run(adapter, replace(QUICK, max_retries=retries, max_delay=0.002))
     assert len(adapter.times) == retries + 1
@@ -114,7 +114,7 @@ def test_attempts_are_a_hard_number(retries: int) -> None:
 
 @pytest.mark.parametrize("code", ["AUTH", "QUOTA", "INVALID_REQUEST", "MALFORMED_RESPONSE"])
 def test_what_another_try_cannot_help_is_not_tried_again(code: str) -> None:
-    """One request for a failure that is not retryable, unless its code is asked for."""
+    """A failure that is not retryable is tried again only if its code is in ``ask_again``."""
     adapter = Scripted([LlmError("no", code)], GOOD)
     assert failure_of(run(adapter)).code == code and len(adapter.times) == 1
     adapter = Scripted([LlmError("no", code)], GOOD)
@@ -124,7 +124,7 @@ def test_what_another_try_cannot_help_is_not_tried_again(code: str) -> None:
 @pytest.mark.parametrize("logged", [False, True])
 @pytest.mark.parametrize("mode", ["normal", "always"])
 def test_no_retry_after_a_chunk_was_handed_out(mode: str, logged: bool) -> None:
-    """What the caller was shown is never followed by another beginning."""
+    """After a chunk was shown, no other attempt begins."""
     adapter = Scripted([BlockStart(0, "text"), TextDelta(0, "Hel"), BUSY], GOOD)
     recorder = Session().recorder() if logged else None
     chunks = run(adapter, replace(QUICK, mode=mode), recorder=recorder)
@@ -133,21 +133,21 @@ def test_no_retry_after_a_chunk_was_handed_out(mode: str, logged: bool) -> None:
 
 
 def test_held_call_is_tried_again_after_chunks() -> None:
-    """Where nobody saw them the chunks of a failed attempt are dropped."""
+    """If nobody saw the chunks of a failed attempt, they are dropped."""
     adapter = Scripted([*GOOD[:2], BUSY], GOOD)
     assert run(adapter, whole=True) == GOOD
     assert len(adapter.times) == 2
 
 
 def test_held_call_that_fails_for_good_gives_what_had_come() -> None:
-    """After the last attempt its chunks come, then the failure."""
+    """The chunks of the last attempt come, then its failure."""
     adapter = Scripted([BlockStart(0, "text"), TextDelta(0, "never seen"), BUSY], [*GOOD[:2], BUSY])
     chunks = run(adapter, replace(QUICK, max_retries=1), whole=True)
     assert chunks == [*GOOD[:2], Finish(FinishReason("error", BUSY.failure))]
 
 
 def test_usage_alone_rules_no_retry_out() -> None:
-    """A usage report of a failed attempt is shown with its failure, and only then."""
+    """A failed attempt's usage is held back until its failure is final."""
     partial = Partial(usage=TokenUsage(input_tokens=7))
     cut = LlmError("cut", "STREAM_CLOSED", partial=partial)
     assert run(Scripted([cut], GOOD)) == GOOD
@@ -156,7 +156,7 @@ def test_usage_alone_rules_no_retry_out() -> None:
 
 
 def test_usage_of_failed_attempts_is_added_up() -> None:
-    """What attempts that were tried again told of their usage is there to count."""
+    """``failed_usage`` sums the usage of the attempts that were tried again."""
     cut = LlmError("cut", "STREAM_CLOSED", partial=Partial(usage=TokenUsage(input_tokens=7)))
     call = start(Scripted([cut], [cut], GOOD))
     assert list(call.chunks()) == GOOD
@@ -164,7 +164,7 @@ def test_usage_of_failed_attempts_is_added_up() -> None:
 
 
 def test_wait_ends_by_a_clock_that_is_exact() -> None:
-    """A clock that moves by what was slept, and by nothing more, ends each wait."""
+    """The wait ends on a clock that moves exactly by the time slept."""
     now = [1.7]
 
     def sleep(seconds: float) -> None:
@@ -181,7 +181,7 @@ def test_wait_ends_by_a_clock_that_is_exact() -> None:
 
 @pytest.mark.parametrize("asked", [0.03, 0.12])
 def test_retry_after_is_waited_out_exactly(asked: float) -> None:
-    """Not shortened by the policy's own backoff, not jittered."""
+    """The policy's backoff does not shorten it, and there is no jitter."""
     adapter = Scripted([limited(asked)], GOOD)
     seen: List[RetryRecord] = []
     assert run(adapter, replace(QUICK, jitter=1.0), on_retry=seen.append) == GOOD
@@ -190,7 +190,7 @@ def test_retry_after_is_waited_out_exactly(asked: float) -> None:
 
 
 def test_retry_after_beyond_the_policys_stops_normal_mode_only() -> None:
-    """Normal mode reports it with its value; always mode falls back to its own backoff."""
+    """Normal mode reports the failure with its value; always mode uses its own backoff."""
     adapter = Scripted([limited(61.0)], GOOD)
     failure = failure_of(run(adapter))
     assert (failure.code, failure.retry_after, len(adapter.times)) == ("RATE_LIMIT", 61.0, 1)
@@ -199,7 +199,7 @@ def test_retry_after_beyond_the_policys_stops_normal_mode_only() -> None:
 
 
 def test_always_goes_on_without_a_count() -> None:
-    """Until success, however many attempts that takes."""
+    """It tries again until an attempt ends well."""
     adapter = Scripted(*[[BUSY]] * 4, GOOD)
     policy = replace(QUICK, mode="always", max_retries=0, max_delay=0.001)
     call = start(adapter, policy)
@@ -207,14 +207,14 @@ def test_always_goes_on_without_a_count() -> None:
 
 
 def test_always_does_not_retry_what_another_try_cannot_help() -> None:
-    """It is normal mode without a count, no more."""
+    """It differs from normal mode only in having no maximum."""
     adapter = Scripted([LlmError("no", "AUTH")], GOOD)
     assert failure_of(run(adapter, replace(QUICK, mode="always"))).code == "AUTH"
     assert len(adapter.times) == 1
 
 
 def test_on_retry_gets_a_frozen_record_before_the_wait() -> None:
-    """Number of the failed attempt, the wait, the failure; jitter from the given random."""
+    """It has attempt number, wait and failure; the jitter comes from the given random."""
     seen: List[Any] = []
 
     def on_retry(record: RetryRecord) -> None:
@@ -232,7 +232,7 @@ def test_on_retry_gets_a_frozen_record_before_the_wait() -> None:
 
 
 def test_on_retry_that_raises_comes_out_and_ends_the_call() -> None:
-    """The caller's own exception, unchanged; no further attempt."""
+    """The caller's exception is raised unchanged, and there is no other attempt."""
     adapter = Scripted([BUSY], GOOD)
 
     def refuse(record: RetryRecord) -> None:
@@ -245,7 +245,7 @@ def test_on_retry_that_raises_comes_out_and_ends_the_call() -> None:
 
 @pytest.mark.parametrize("how", ["cancel", "close"])
 def test_wait_ends_at_once_when_the_caller_stops(how: str) -> None:
-    """ABORTED, no further request; the failed attempt's reason is not told as the end."""
+    """The end is ABORTED, not the failure of the attempt before; no request follows."""
     adapter, cancel = Scripted([limited(30.0)], GOOD), threading.Event()
     context = CallContext(cancel)
     call = start(adapter, context=context)
@@ -264,7 +264,7 @@ def test_wait_ends_at_once_when_the_caller_stops(how: str) -> None:
 
 
 def test_wait_counts_against_the_total_clock() -> None:
-    """Waiting is spent from the same budget as reading."""
+    """Waiting and reading use the same budget."""
     context = CallContext()
     context.budget = WaitBudget(10.0)
     assert run(Scripted([limited(0.1)], GOOD), context=context) == GOOD
@@ -272,7 +272,7 @@ def test_wait_counts_against_the_total_clock() -> None:
 
 
 def test_wait_that_the_total_clock_does_not_allow_is_not_begun() -> None:
-    """The failure is told now, not after a wait that cannot help."""
+    """If the total clock would end first, the failure comes at once."""
     context = CallContext()
     context.budget = WaitBudget(0.5)
     adapter = Scripted([limited(5.0)], GOOD)
@@ -283,7 +283,7 @@ def test_wait_that_the_total_clock_does_not_allow_is_not_begun() -> None:
 
 @pytest.mark.parametrize("delay", [0.1, 0.3, 0.7, 1.0 / 3.0, 29.999999999])
 def test_wait_ends_with_a_clock_that_moves_by_what_was_slept(delay: float) -> None:
-    """A float's remainder leaves nothing to wait for."""
+    """A rounding remainder of a float does not make the wait endless."""
     now = [1000.0]
 
     def sleep(seconds: float) -> None:
@@ -296,7 +296,7 @@ def test_wait_ends_with_a_clock_that_moves_by_what_was_slept(delay: float) -> No
 
 
 def test_each_attempt_is_a_new_prepared_call() -> None:
-    """Hooks are asked again, and a route replaced in between is taken."""
+    """Each attempt runs the hooks again and uses the routes of its own time."""
     runtime, hooked = LlmRuntime(), []
     first, second = Scripted([BUSY]), Scripted(GOOD)
     handle = runtime.register_adapter(["p"], first)
@@ -313,7 +313,7 @@ def test_each_attempt_is_a_new_prepared_call() -> None:
 
 
 def test_next_attempt_that_is_refused_locally_raises() -> None:
-    """A route that is gone when the wait is over is no failure of the provider."""
+    """A route that is gone after the wait is raised, and is not a finish."""
     runtime = LlmRuntime()
     handle = runtime.register_adapter(["p"], Scripted([BUSY]))
     call = RunningCall(
@@ -326,14 +326,14 @@ def test_next_attempt_that_is_refused_locally_raises() -> None:
 
 
 def test_local_mistake_is_raised_when_the_call_is_made() -> None:
-    """Before any chunk is asked for."""
+    """It is raised before any chunk is pulled."""
     with pytest.raises(LlmError) as caught:
         RunningCall(LlmRuntime(), LlmRequest.make("m", "hi", provider="p"))
     assert caught.value.code == "NO_ADAPTER"
 
 
 def test_facts_of_a_failed_attempt_are_forgotten() -> None:
-    """Request id, diagnostics and raw events are those of the attempt that is shown."""
+    """Request id, diagnostics and raw events belong to the attempt that is shown."""
     context = CallContext(raw_events=[])
 
     class Telling(Scripted):
@@ -349,7 +349,7 @@ def test_facts_of_a_failed_attempt_are_forgotten() -> None:
 
 
 def test_middleware_that_keeps_the_finish_back_is_told() -> None:
-    """Success is never a default: without a finish there is no message, and no retry."""
+    """Without a finish there is no message and no retry, but a failure."""
     runtime, adapter = LlmRuntime(), Scripted(GOOD)
     runtime.register_adapter(["p"], adapter)
     runtime.use(lambda request, call: (c for c in call(request) if c.type != "finish"))
@@ -359,7 +359,7 @@ def test_middleware_that_keeps_the_finish_back_is_told() -> None:
 
 
 def test_middleware_runs_to_its_end_in_every_attempt() -> None:
-    """What stands after its loop is run for failed attempts too."""
+    """The code after a middleware's loop runs for failed attempts too."""
     runtime, ended = LlmRuntime(), []
     runtime.register_adapter(["p"], Scripted([BUSY], GOOD))
 
@@ -373,7 +373,7 @@ def test_middleware_runs_to_its_end_in_every_attempt() -> None:
 
 
 def test_leaving_early_closes_the_attempt() -> None:
-    """Without a wait, without another attempt, without another chunk."""
+    """There is no wait, no other attempt and no other chunk."""
     adapter = Scripted(GOOD)
     chunks = start(adapter).chunks()
     next(chunks)
@@ -386,7 +386,7 @@ SHOWN: List[Any] = [BlockStart(0, "text"), TextDelta(0, "so "), MALFORMED]
 
 
 def test_shown_chunks_are_void_for_the_codes_that_are_named() -> None:
-    """The chunks of both attempts come, one finish, and ``attempts`` says where they part."""
+    """Chunks of both attempts come, then one finish; ``attempts`` grows between the two."""
     adapter = Scripted(SHOWN, GOOD)
     call = start(adapter, ask_again=["MALFORMED_TOOL_CALL"])
     seen = [(call.attempts, chunk) for chunk in call.chunks()]
@@ -404,7 +404,7 @@ def test_shown_chunks_are_void_for_the_codes_that_are_named() -> None:
 def test_asking_again_takes_the_tries_of_the_policy(
     codes: Any, shown: List[Any], attempts: int
 ) -> None:
-    """Other failures after shown chunks end the call; the last attempt's finish is passed on."""
+    """Other failures after shown chunks end the call; the last attempt's finish comes."""
     adapter = Scripted(shown)
     call = start(adapter, ask_again=codes)
     chunks = list(call.chunks())
@@ -414,7 +414,7 @@ def test_asking_again_takes_the_tries_of_the_policy(
 
 
 def test_failed_usage_counts_attempts_that_were_shown() -> None:
-    """What a void attempt cost is told."""
+    """The usage of an attempt whose chunks are void is counted too."""
     cost = LlmError("bad call", "MALFORMED_TOOL_CALL", partial=Partial(usage=TokenUsage(3, 1)))
     call = start(Scripted([*SHOWN[:2], cost], GOOD), ask_again=["MALFORMED_TOOL_CALL"])
     list(call.chunks())
@@ -425,7 +425,7 @@ def test_failed_usage_counts_attempts_that_were_shown() -> None:
 def test_default_policy_counts_where_nobody_has_one(
     own: Optional[RetryPolicy], attempts: int
 ) -> None:
-    """It is weaker than the adapter's own."""
+    """It is used only if neither the call nor the adapter has a policy."""
     adapter = Scripted([BUSY])
     if own is not None:
         adapter.retry = own  # type: ignore[attr-defined]

@@ -26,12 +26,12 @@ STOP = Finish(FinishReason("stop"), "stop")
 
 
 def answer(text: str = "hello") -> List[StreamChunk]:
-    """A good answer of one text block."""
+    """Return the chunks of a good answer with one text block."""
     return [BlockStart(0, "text"), TextDelta(0, text), BlockEnd(0, TextBlock(text)), STOP]
 
 
 class Canned:
-    """An adapter that gives these chunks; an exception among them is raised in its place."""
+    """An adapter that yields these chunks, and raises an exception that is among them."""
 
     def __init__(self, *chunks: Any) -> None:
         self.chunks: Iterable[Any] = chunks or answer()
@@ -39,7 +39,7 @@ class Canned:
         self.closed = 0
 
     def stream(self, request: LlmRequest) -> Iterator[StreamChunk]:
-        """Give the chunks."""
+        """Return the chunks."""
         self.requests.append(request)
         return self._run()
 
@@ -54,20 +54,20 @@ class Canned:
 
 
 class Knowing(Canned):
-    """An adapter that knows a model."""
+    """An adapter that knows one model."""
 
     def __init__(self, info: Any) -> None:
         super().__init__()
         self.info = info
 
     def resolve_model(self, model: str) -> Any:
-        """Tell what is known, or raise it."""
+        """Return the metadata, or raise it."""
         if isinstance(self.info, Exception):
             raise self.info
         return self.info
 
     def list_models(self) -> List[str]:
-        """Tell the names."""
+        """Return the names."""
         return ["big", "small"]
 
 
@@ -79,7 +79,7 @@ def runtime(adapter: Any = None, *routes: str) -> LlmRuntime:
 
 
 def code_of(call: Callable[[], Any]) -> str:
-    """The code of the error a call must raise."""
+    """Return the code of the error that a call must raise."""
     with pytest.raises(LlmError) as caught:
         call()
     return caught.value.code
@@ -96,7 +96,7 @@ def run(one: LlmRuntime, config: CallConfig = CallConfig("m", "p"), **context: A
 
 
 def test_register_is_all_or_nothing() -> None:
-    """One taken route leaves none of the others registered."""
+    """If one route is taken, none of the others is registered."""
     one = runtime(None, "a", "b")
     assert code_of(lambda: one.register_adapter(["c", "b"], Canned())) == "DUPLICATE_ADAPTER"
     assert one.list_providers() == ("a", "b")
@@ -122,12 +122,12 @@ def test_register_bad_routes(routes: Any, code: str) -> None:
 
 @pytest.mark.parametrize("adapter", [None, object(), "adapter", type("A", (), {"stream": 1})()])
 def test_register_what_is_no_adapter(adapter: Any) -> None:
-    """An adapter has a stream(request)."""
+    """An object without stream(request) is refused."""
     assert code_of(lambda: LlmRuntime().register_adapter(["a"], adapter)) == "INVALID_ADAPTER"
 
 
 def test_replace_is_one_swap() -> None:
-    """Old routes go, new ones come, its own may stay; a taken one changes nothing."""
+    """Old routes go and new ones come in one step; a taken route changes nothing."""
     one = LlmRuntime()
     handle = one.register_adapter(["a", "b"], Canned())
     one.register_adapter(["c"], Canned())
@@ -138,7 +138,7 @@ def test_replace_is_one_swap() -> None:
 
 
 def test_dispose_ends_the_registration() -> None:
-    """Its routes are free again, and the handle is of no more use."""
+    """Its routes are free again, and the handle refuses further use."""
     one = LlmRuntime()
     handle = one.register_adapter(["a"], Canned())
     handle.dispose()
@@ -150,7 +150,7 @@ def test_dispose_ends_the_registration() -> None:
 
 
 def test_no_adapter_names_the_routes_there_are() -> None:
-    """The error says what could have been asked."""
+    """The error lists the routes that exist."""
     with pytest.raises(LlmError, match="there are: a, b") as caught:
         runtime(None, "b", "a").prepare_call(CallConfig("m", "c"))
     assert caught.value.code == "NO_ADAPTER"
@@ -159,7 +159,7 @@ def test_no_adapter_names_the_routes_there_are() -> None:
 
 
 def test_registering_from_many_threads() -> None:
-    """Of many that want one route exactly one gets it; swaps never show a half."""
+    """One of many threads gets a route, and no reader sees half a replacement."""
     one = LlmRuntime()
     won: List[str] = []
     odd: List[Any] = []
@@ -200,7 +200,7 @@ def test_registering_from_many_threads() -> None:
 
 
 def test_models_are_advice() -> None:
-    """Names are listed where the adapter knows some; others pass through."""
+    """The known names are listed, and other names are accepted."""
     one = runtime(Knowing(ModelInfo("big", context_window=10)))
     assert one.list_models("p") == ("big", "small")
     assert one.resolve_model("p", "never-heard-of").context_window == 10
@@ -210,7 +210,7 @@ def test_models_are_advice() -> None:
 
 @pytest.mark.parametrize("info", [None, {"name": "m"}, ValueError("window"), TypeError("efforts")])
 def test_models_bad_metadata_is_a_clear_error(info: Any) -> None:
-    """INVALID_ADAPTER, naming the model, from resolve_model and from prepare_call."""
+    """resolve_model and prepare_call raise INVALID_ADAPTER that names the model."""
     one = runtime(Knowing(info))
     with pytest.raises(LlmError, match="metadata of 'm'") as caught:
         one.prepare_call(CallConfig("m", "p"))
@@ -220,7 +220,7 @@ def test_models_bad_metadata_is_a_clear_error(info: Any) -> None:
 
 @pytest.mark.parametrize("model", ["", " ", None, 5])
 def test_model_without_a_name_is_an_invalid_request(model: Any) -> None:
-    """It is the caller's mistake, not the adapter's."""
+    """The code is INVALID_REQUEST, not INVALID_ADAPTER."""
     assert code_of(lambda: runtime().prepare_call(CallConfig(model, "p"))) == "INVALID_REQUEST"
 
 
@@ -228,7 +228,7 @@ def test_model_without_a_name_is_an_invalid_request(model: Any) -> None:
 
 
 def test_prepare_fills_the_adapters_defaults_and_marks_them() -> None:
-    """What the caller gave stays; what the adapter filled is named."""
+    """What the caller gave stays, and the filled fields are listed."""
     info = ModelInfo("m", default_max_tokens=99, efforts=("low", "high"), default_effort="low")
     one = runtime(Knowing(info))
     prepared = one.prepare_call(CallConfig("m", "p"))
@@ -241,7 +241,7 @@ def test_prepare_fills_the_adapters_defaults_and_marks_them() -> None:
 
 
 def test_prepare_refuses_an_unsupported_effort() -> None:
-    """Never clamped, and nothing is asked of the adapter's stream."""
+    """The effort is never replaced by another, and the adapter's stream is not called."""
     adapter = Knowing(ModelInfo("m", efforts=("low",)))
     one = runtime(adapter)
     config = CallConfig("m", "p", reasoning_effort="max")
@@ -254,7 +254,7 @@ def test_prepare_refuses_an_unsupported_effort() -> None:
 
 
 def test_prepared_call_goes_through_the_registration_of_its_moment() -> None:
-    """Routes replaced, or the registration ended, after prepare change nothing."""
+    """Replacing its routes or ending the registration later changes nothing."""
     one, first, second = LlmRuntime(), Canned(*answer("first")), Canned(*answer("second"))
     handle = one.register_adapter(["p"], first)
     prepared = one.prepare_call(CallConfig("m", "p"))
@@ -265,7 +265,7 @@ def test_prepared_call_goes_through_the_registration_of_its_moment() -> None:
 
 
 def test_prepared_call_is_dispatched_once() -> None:
-    """Reuse is refused, also when the first stream was never pulled."""
+    """A second stream() is refused, even if the first one was never pulled."""
     adapter = Canned()
     prepared = runtime(adapter).prepare_call(CallConfig("m", "p"))
     request = LlmRequest.make("m", "hi", provider="p")
@@ -298,7 +298,7 @@ def test_prepared_call_is_dispatched_once_from_many_threads() -> None:
 
 @pytest.mark.parametrize("drift", [{"seed": 1}, {"model": "n"}, {"max_tokens": None}])
 def test_prepared_call_with_another_config_is_refused(drift: Any) -> None:
-    """What is sent is what was prepared; the refused request uses nothing up."""
+    """The refused request does not use up the call."""
     prepared = runtime(Knowing(ModelInfo("m", default_max_tokens=9))).prepare_call(
         CallConfig("m", "p")
     )
@@ -309,7 +309,7 @@ def test_prepared_call_with_another_config_is_refused(drift: Any) -> None:
 
 
 def test_prepared_call_carries_its_own_context() -> None:
-    """Cancel given at prepare counts, whatever the request brings."""
+    """The cancel event given to prepare is used, whatever context the request has."""
     adapter, cancel = Canned(), threading.Event()
     prepared = runtime(adapter).prepare_call(CallConfig("m", "p"), cancel)
     stream = prepared.stream(LlmRequest.make("m", "hi", provider="p"))
@@ -326,7 +326,7 @@ def test_prepared_call_carries_its_own_context() -> None:
 
 @pytest.mark.parametrize("code, kind", [("TRANSPORT", "error"), ("ABORTED", "aborted")])
 def test_failure_of_the_network_is_a_finish(code: str, kind: str) -> None:
-    """A prepared call never raises for it; the error as raised is kept beside."""
+    """It is not raised, and ``answer.error`` is the error itself."""
     usage = TokenUsage(input_tokens=1)
     cause = OSError("reset")
     error = LlmError("reset", code, partial=Partial("he", usage=usage), status=503)
@@ -341,13 +341,13 @@ def test_failure_of_the_network_is_a_finish(code: str, kind: str) -> None:
 
 
 def test_stream_without_a_finish_is_a_failure() -> None:
-    """An adapter that just stops has proven nothing."""
+    """An adapter that stops without a finish fails the call."""
     (*_, end) = run(runtime(Canned(BlockStart(0, "text"), TextDelta(0, "he"))))
     assert end.reason.kind == "error" and end.reason.failure.code == "STREAM_CLOSED"
 
 
 def test_failure_after_the_finish_changes_nothing() -> None:
-    """The answer was proven; what an adapter meets while it cleans up is no second finish."""
+    """The answer is whole; an error of the adapter's cleanup is not a second finish."""
     assert run(runtime(Canned(*answer(), LlmError("reset", "TRANSPORT")))) == answer()
 
 
@@ -356,7 +356,7 @@ def test_failure_after_the_finish_changes_nothing() -> None:
 ])
 @pytest.mark.parametrize("when", ["at once", "later"])
 def test_other_exception_of_an_adapter_is_a_finish(raised: Exception, code: str, when: str) -> None:
-    """It names the class and the adapter, quotes nothing, and has the exception as its cause."""
+    """It names class and adapter, quotes no text, and has the exception as its cause."""
     adapter = Canned(*answer()[:2], raised)
     if when == "at once":
         adapter.stream = lambda request: (_ for _ in ()).throw(raised)  # type: ignore
@@ -369,7 +369,7 @@ def test_other_exception_of_an_adapter_is_a_finish(raised: Exception, code: str,
 
 
 def test_cancel_wins_over_what_an_adapter_raises_then() -> None:
-    """Whatever exception a cancel surfaces as, the finish is aborted."""
+    """After a cancel the finish is aborted, whatever exception was raised."""
     cancel = threading.Event()
 
     def chunks() -> Iterator[Any]:
@@ -388,7 +388,7 @@ def test_cancel_wins_over_what_an_adapter_raises_then() -> None:
 ])
 @pytest.mark.parametrize("wrapped", [False, True])
 def test_chunks_that_break_the_grammar_are_no_message(chunks: List[Any], wrapped: bool) -> None:
-    """The slip is named in an error finish, whoever made it."""
+    """An error finish says what is wrong, and there is no message."""
     one = runtime(Canned() if wrapped else Canned(*chunks))
     if wrapped:
         one.use(lambda request, send: iter(chunks))
@@ -403,7 +403,7 @@ def test_chunks_that_break_the_grammar_are_no_message(chunks: List[Any], wrapped
 
 
 def test_exception_thrown_by_the_consumer_closes_the_stream() -> None:
-    """Leaving in the middle closes the adapter's stream, without another chunk."""
+    """The adapter's stream is closed, and no other chunk is pulled."""
     adapter = Canned()
     prepared = runtime(adapter).prepare_call(CallConfig("m", "p"))
     stream: Any = prepared.stream(LlmRequest.make("m", "hi", provider="p"))
@@ -413,7 +413,7 @@ def test_exception_thrown_by_the_consumer_closes_the_stream() -> None:
 
 
 def test_cancelled_before_the_call_asks_no_adapter() -> None:
-    """A set event: one aborted finish, and no request."""
+    """There is one aborted finish and no request."""
     adapter, cancel = Canned(), threading.Event()
     cancel.set()
     (end,) = run(runtime(adapter), cancel=cancel)
@@ -422,7 +422,7 @@ def test_cancelled_before_the_call_asks_no_adapter() -> None:
 
 
 def test_cancel_that_comes_with_the_finish_wins() -> None:
-    """Until the finish is handed out the caller may still say no, and gets one finish."""
+    """A cancel before the finish is handed out gives one aborted finish."""
     cancel = threading.Event()
 
     def chunks() -> Iterator[Any]:
@@ -437,7 +437,7 @@ def test_cancel_that_comes_with_the_finish_wins() -> None:
 
 
 def test_local_mistake_is_raised_at_stream() -> None:
-    """What an adapter refuses in ``prepare``, before any I/O, is not a finish."""
+    """What an adapter's ``prepare`` raises, before any I/O, is not a finish."""
 
     class Refusing(Canned):
         def prepare(self, request: LlmRequest) -> Iterator[StreamChunk]:
@@ -449,7 +449,7 @@ def test_local_mistake_is_raised_at_stream() -> None:
 
 
 def test_adapter_needs_only_a_stream_of_any_kind() -> None:
-    """A list will do."""
+    """An adapter's stream may return a list."""
 
     class Simple:
         def stream(self, request: LlmRequest) -> Any:
@@ -462,7 +462,7 @@ def test_adapter_needs_only_a_stream_of_any_kind() -> None:
 
 
 def test_hook_may_propose_another_config() -> None:
-    """Provider, model and effort change before prepare; None leaves it; in order."""
+    """Hooks run in order and may change provider, model and effort; None changes nothing."""
     one, other = runtime(Canned()), Canned(*answer("other"))
     one.register_adapter(["q"], other)
     seen: List[CallConfig] = []
@@ -475,7 +475,7 @@ def test_hook_may_propose_another_config() -> None:
 
 
 def test_hook_that_raises_or_returns_rubbish_stays_raised() -> None:
-    """Its mistake is the caller's to see."""
+    """The caller sees the hook's exception, or a TypeError for its answer."""
     one = runtime()
     remove = one.on_request(lambda config: 1 / 0)  # type: ignore[arg-type, return-value]
     with pytest.raises(ZeroDivisionError):
@@ -487,7 +487,7 @@ def test_hook_that_raises_or_returns_rubbish_stays_raised() -> None:
 
 
 def test_hook_given_twice_is_two_and_each_is_removed_by_itself() -> None:
-    """Removing one of them, twice even, leaves the other."""
+    """Removing one of the two, even twice, leaves the other."""
     one, calls = runtime(), []
 
     def hook(config: CallConfig) -> Optional[CallConfig]:
@@ -510,7 +510,7 @@ def test_hook_given_twice_is_two_and_each_is_removed_by_itself() -> None:
 
 
 def labelled(label: str, log: List[str]) -> Any:
-    """Middleware that notes when it begins, what it passes, and when it ends."""
+    """Return a middleware that notes its beginning, its chunks and its end."""
 
     def middleware(request: LlmRequest, call: Any) -> Iterator[StreamChunk]:
         log.append(f"{label} begins")
@@ -523,7 +523,7 @@ def labelled(label: str, log: List[str]) -> Any:
 
 
 def test_middleware_wraps_in_order_and_is_removable() -> None:
-    """The first one is outermost; what stands after its loop runs."""
+    """The first one is outermost, and the code after its loop runs."""
     one, log = runtime(Canned(STOP)), []  # type: ignore[var-annotated]
     one.use(labelled("a", log))
     remove = one.use(labelled("b", log))
@@ -536,7 +536,7 @@ def test_middleware_wraps_in_order_and_is_removable() -> None:
 
 
 def test_middleware_given_twice_keeps_its_places() -> None:
-    """Taking the last of two equal ones out leaves the first where it was."""
+    """Removing the last of two equal ones leaves the first in its place."""
     one, log = runtime(Canned(STOP)), []  # type: ignore[var-annotated]
     twice = labelled("twice", log)
     one.use(twice)
@@ -548,7 +548,7 @@ def test_middleware_given_twice_keeps_its_places() -> None:
 
 
 def test_middleware_may_answer_by_itself() -> None:
-    """A cache asks no adapter."""
+    """A cache can answer without a call to the adapter."""
     adapter = Canned()
     one = runtime(adapter)
     one.use(lambda request, call: iter(answer("cached")))
@@ -592,7 +592,7 @@ def test_middleware_cannot_change_the_request(lazy: bool) -> None:
 
 
 def test_middleware_may_hand_on_an_equal_request() -> None:
-    """A copy is fine, and the call keeps its own cancel."""
+    """A copy of the request is accepted, and the call keeps its own cancel."""
     adapter, cancel = Canned(), threading.Event()
     one = runtime(adapter)
     one.use(lambda request, call: call(replace(request, context=CallContext())))
@@ -602,7 +602,7 @@ def test_middleware_may_hand_on_an_equal_request() -> None:
 
 
 def test_middleware_cannot_dispatch_twice() -> None:
-    """A retry that nobody counts is refused."""
+    """A retry inside a middleware is refused, because nothing would count it."""
     adapter = Canned()
     one = runtime(adapter)
 
@@ -616,7 +616,7 @@ def test_middleware_cannot_dispatch_twice() -> None:
 
 
 def test_middleware_added_later_is_not_in_a_prepared_call() -> None:
-    """The chain is that of the moment it was prepared."""
+    """A call keeps the middleware of the time it was prepared."""
     one, log = runtime(Canned(STOP)), []  # type: ignore[var-annotated]
     prepared = one.prepare_call(CallConfig("m", "p"))
     one.use(labelled("late", log))
@@ -628,7 +628,7 @@ def test_middleware_added_later_is_not_in_a_prepared_call() -> None:
 
 
 def test_deepseek_effort_lock_is_refused_before_io() -> None:
-    """A deployment locked to off publishes only off and refuses the others."""
+    """A deployment that only allows the effort off refuses all others."""
     from streamcore.runtime import HttpAdapter, HttpSettings
 
     profile = get_profile("deepseek").locked_to("off")
@@ -643,7 +643,7 @@ def test_deepseek_effort_lock_is_refused_before_io() -> None:
 
 
 def test_prepared_facts_are_frozen() -> None:
-    """What is recorded of a call cannot change afterwards."""
+    """The facts that are recorded of a call cannot change later."""
 
     class Describing(Canned):
         def describe(self, config: CallConfig) -> Any:
@@ -656,7 +656,7 @@ def test_prepared_facts_are_frozen() -> None:
 
 
 def test_prepared_call_is_read_only() -> None:
-    """Config, context and retry policy are those it was prepared with, to the end."""
+    """Config, context and retry policy cannot be changed."""
     policy = RetryPolicy(max_retries=7)
     prepared = runtime().prepare_call(CallConfig("m", "p"), retry=policy)
     assert prepared.retry is policy
@@ -666,7 +666,7 @@ def test_prepared_call_is_read_only() -> None:
 
 
 def test_retry_policy_is_the_adapters_where_none_is_given() -> None:
-    """A profile's policy reaches every call prepared for it; without one there is no retry."""
+    """Each call for a profile gets its policy; without one there is no retry."""
     adapter = Canned()
     assert runtime(adapter).prepare_call(CallConfig("m", "p")).retry.max_retries == 0
     adapter.retry = RetryPolicy(max_retries=3)  # type: ignore[attr-defined]
@@ -690,7 +690,7 @@ def test_failure_of_stream_itself_is_a_finish(code: str) -> None:
 
 
 def test_adapter_that_sends_at_once_is_asked_after_the_recording() -> None:
-    """Nothing goes out that is not written down before."""
+    """The request is recorded before anything is sent."""
     order: List[str] = []
 
     class Eager:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """E12: the key appears nowhere: not in a message, a repr, a cause, a pickle, a log, a file.
 
-Every way a call can fail is taken with keys in every place they can be in, against providers
-that echo what they were sent. Then everything a program can get hold of is searched.
+The calls fail in every way, with keys in every place where a key can be, and with providers
+that echo what they were sent. Then everything that a program can get hold of is searched.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ LIMITS = Limits(connect_timeout=3, idle_timeout=3, total_timeout=8)
 
 
 def addressed(base: str, tail: str = "") -> str:
-    """A base URL with user, password and a key in its query."""
+    """Return a base URL with user, password and a key in its query."""
     scheme, _, rest = base.partition("://")
     return f"{scheme}://user:{PASSWORD}@{rest}{tail}?key={QUERY}&api-version=1"
 
 
 def client_for(base: str, **rest: Any) -> Client:
-    """A client with a secret in every place there is."""
+    """Return a client with a secret in every possible place."""
     given: Dict[str, Any] = {
         "base_url": addressed(base), "api_key": PLAIN, "limits": LIMITS,
         "headers": {"X-Api-Key": HEADER, "Cookie": f"theme=dark; sid={COOKIE}"},
@@ -57,7 +57,7 @@ def client_for(base: str, **rest: Any) -> Client:
 
 
 def chain_of(error: BaseException) -> List[BaseException]:
-    """The error, and everything its causes and contexts lead to."""
+    """Return the error, and all its causes and contexts."""
     found: List[BaseException] = []
     waiting: List[Optional[BaseException]] = [error]
     while waiting:
@@ -71,7 +71,7 @@ def chain_of(error: BaseException) -> List[BaseException]:
 
 
 def all_of(error: BaseException) -> str:
-    """Everything a program can make of an error without a debugger."""
+    """Return every text that a program can get from an error without a debugger."""
     told: List[str] = []
     for link in chain_of(error):
         told += [str(link), repr(link), repr(link.args), repr(vars(link)), type(link).__name__]
@@ -84,13 +84,13 @@ def all_of(error: BaseException) -> str:
 
 
 def parts_of(secret: str) -> Iterator[str]:
-    """The secret's halves: a text cut in its middle must not show one either."""
+    """Return the halves of a secret: a text that was cut must not show one either."""
     yield secret[:11]
     yield secret[-11:]
 
 
 def assert_clean(text: str, *more: str) -> None:
-    """No secret, and no half of one, is in a text."""
+    """Check that no secret, and no half of one, is in a text."""
     for secret in (*SECRETS, BASIC, *more):
         for part in parts_of(secret):
             assert part not in text, text[max(0, text.find(part) - 200):][:600]
@@ -134,7 +134,7 @@ def fails(caplog: pytest.LogCaptureFixture, tmp_path: Path) -> Callable[..., Llm
 
 @pytest.fixture
 def serve() -> Iterator[Callable[..., LoopbackServer]]:
-    """Start a loopback provider; closed afterwards."""
+    """Start a loopback provider, and close it after the test."""
     servers: List[LoopbackServer] = []
 
     def start(*answers: Any, **rest: Any) -> LoopbackServer:
@@ -196,7 +196,7 @@ ECHOES: Dict[str, Dict[str, Any]] = {
 def test_e12_provider_that_echoes_the_key(
     serve: Any, fails: Callable[..., LlmError], name: str
 ) -> None:
-    """Whatever the provider quotes, wherever it is cut, nobody gets to see it from us."""
+    """Whatever the provider quotes, and wherever it cuts, no text of ours shows the key."""
     server = serve(ECHOES[name])
     fails(server.base_url)
     assert server.requests[0].headers["x-api-key"] == HEADER
@@ -206,7 +206,7 @@ def test_e12_provider_that_echoes_the_key(
 
 @pytest.mark.parametrize("arguments", [f'{{"k":"{PLAIN}', f'{{"{PLAIN}{"u" * 52}'])
 def test_e12_arguments_that_quote_the_key(serve: Any, arguments: str) -> None:
-    """A model's own words are shown as they are; the error that quotes their tail is clean."""
+    """A model's own words are shown unchanged; the error that quotes their end is clean."""
     call = {"index": 0, "id": "c", "name": "f", "arguments": arguments}
     server = serve({"steps": [{"tool_call": call}, {"finish": "tool_calls"}, {"done": True}]})
     with client_for(server.base_url) as client, pytest.raises(LlmError) as caught:
@@ -218,12 +218,12 @@ def test_e12_arguments_that_quote_the_key(serve: Any, arguments: str) -> None:
 @pytest.mark.parametrize("name", ["401", "first event", "page", "tail"])
 @pytest.mark.parametrize("pieces", [1, 7])
 def test_e12_echo_in_small_pieces(serve: Any, fails: Any, name: str, pieces: int) -> None:
-    """The trace shows what arrived piece by piece, and no key in it either."""
+    """The trace shows the pieces as they arrived, without the key."""
     fails(serve({**ECHOES[name], "pieces": pieces}).base_url)
 
 
 def test_e12_user_and_password_as_the_only_credential(serve: Any, fails: Any) -> None:
-    """Without a key the address's own user travels as Basic, and is masked in that form too."""
+    """The address's user is sent as Basic, and is masked in that form too."""
     server = serve(ECHOES["400 basic"])
     fails(server.base_url, api_key=None)
     assert server.requests[0].headers["authorization"] == f"Basic {BASIC}"
@@ -246,7 +246,7 @@ FIELDS: Dict[str, Any] = {
 @pytest.mark.parametrize("name", ["401", "later event", "bad json cut", "tail"])
 @pytest.mark.parametrize("field", FIELDS)
 def test_e12_key_in_a_field_of_the_body(serve: Any, fails: Any, name: str, field: str) -> None:
-    """What the log masks by its name is masked in the trace and in every error too."""
+    """A field that the log masks by name is masked in the trace and in errors too."""
     answer = json.loads(json.dumps(ECHOES[name]).replace(PLAIN, BODY))
     server = serve(answer)
     fails(server.base_url, BODY, extra_body=FIELDS[field])
@@ -263,14 +263,14 @@ def test_e12_key_of_a_tool_that_the_provider_runs(serve: Any, fails: Any, name: 
 
 
 def test_e12_azure_key_in_its_own_header(serve: Any, fails: Any) -> None:
-    """A key that travels bare is as secret."""
+    """A key without a scheme before it is masked too."""
     server = serve(ECHOES["401"])
     fails(server.base_url, provider=get_profile("azure"))
     assert server.requests[0].headers["api-key"] == PLAIN
 
 
 def test_e12_key_in_a_header_of_an_innocent_name(serve: Any, fails: Any) -> None:
-    """The profile says where the key travels; no name has to give it away."""
+    """The profile names the key's header, so its name need not sound secret."""
     profile = ProviderProfile(name="odd", key_header="X-Pass", key_prefix="v1:")
     server = serve(ECHOES["401"])
     fails(server.base_url, provider=profile)
@@ -282,7 +282,7 @@ def test_e12_key_in_a_header_of_an_innocent_name(serve: Any, fails: Any) -> None
 def test_e12_key_that_is_escaped_when_quoted(
     serve: Any, fails: Any, key: str, name: str
 ) -> None:
-    """As JSON writes it and as a message quotes it."""
+    """The key is masked in the forms that JSON and repr write."""
     answer: Dict[str, Any] = {
         "json": {"status": 401, "json": {"error": {"message": f"bad {key}"}}},
         "text": {"body": f"hello {key}"},
@@ -296,7 +296,7 @@ def test_e12_key_that_is_escaped_when_quoted(
     ["http://127.0.0.1:9/v1", "https://127.0.0.1:9/v1", "http://no-such-host.invalid/v1"],
 )
 def test_e12_provider_that_is_not_there(fails: Any, base: str) -> None:
-    """Refused ports and names that do not resolve."""
+    """Refused ports and names that do not resolve show no secret."""
     assert fails(base).code == "TRANSPORT"
 
 
@@ -310,7 +310,7 @@ def test_e12_base_url_that_is_none(fails: Any, base: str) -> None:
 
 
 def test_e12_base_url_from_the_environment() -> None:
-    """A broken address in a variable is shown no more than one in an argument."""
+    """A broken address in a variable is hidden like one in an argument."""
     from streamcore.runtime import HttpAdapter, HttpSettings
     from streamcore.values.calls import LlmRequest
 
@@ -326,7 +326,7 @@ def test_e12_base_url_from_the_environment() -> None:
 )
 @pytest.mark.parametrize("entry", ["value", "function", "header"])
 def test_e12_key_no_header_can_carry(fails: Any, key: str, entry: str) -> None:
-    """The codec's own error would quote the key."""
+    """The codec's own error would quote the key, so it is not shown."""
     rest: Dict[str, Any] = {"api_key": key}
     if entry == "function":
         rest = {"api_key": lambda: key}
@@ -338,7 +338,7 @@ def test_e12_key_no_header_can_carry(fails: Any, key: str, entry: str) -> None:
 
 
 def test_e12_tls_failure(serve: Any, fails: Any) -> None:
-    """A certificate nobody vouches for; a server that hangs up in the handshake."""
+    """An untrusted certificate, and a server that hangs up in the handshake, show no secret."""
     tls = Path(__file__).resolve().parents[1] / "tls"
     server = serve(ECHOES["401"], tls=(str(tls / "server.pem"), str(tls / "server.key")))
     assert fails(server.base_url).code == "TRANSPORT"
@@ -347,7 +347,7 @@ def test_e12_tls_failure(serve: Any, fails: Any) -> None:
 
 
 def test_e12_proxy_failures(serve: Any, fails: Any) -> None:
-    """A proxy that is not there, that refuses, and that answers rubbish; its password too."""
+    """A proxy that is absent, refuses or answers rubbish shows no secret, nor its password."""
     for scheme in ("http", "https"):
         for answer in ({"status": 407, "body": ECHO}, {"raw_head": f"{ECHO}\r\n\r\n"}, None):
             place = "127.0.0.1:9" if answer is None else serve(answer).host_port
@@ -356,14 +356,14 @@ def test_e12_proxy_failures(serve: Any, fails: Any) -> None:
 
 
 def test_e12_timeouts_and_cancel(serve: Any, fails: Any) -> None:
-    """Clocks say which and where, and nothing of the request."""
+    """The error says which clock and where, and shows nothing of the request."""
     for answer in ({"no_answer": True}, {"steps": [{"text": "a"}, {"stall": True}]}):
         error = fails(serve(answer).base_url, limits=Limits(idle_timeout=0.2, total_timeout=3))
         assert error.code == "TIMEOUT"
 
 
 def test_e12_retries_and_their_records(serve: Any, fails: Any) -> None:
-    """What on_retry is shown, and what the log keeps of failed attempts."""
+    """on_retry and the log of failed attempts show no secret."""
     seen: List[Any] = []
     policy = RetryPolicy(initial_delay=0.002, jitter=0.0)
     fails(serve({"status": 503, "body": ECHO}).base_url, retry=policy, on_retry=seen.append)
@@ -372,7 +372,7 @@ def test_e12_retries_and_their_records(serve: Any, fails: Any) -> None:
 
 
 def test_e12_callers_session(serve: Any, fails: Any) -> None:
-    """A requests.Session of the caller's with one of requests' own adapters."""
+    """A caller's session with requests' own adapter shows no secret."""
     import requests
 
     with requests.Session() as session:
@@ -395,7 +395,7 @@ class Signer:
 
 
 def session_with(kind: str) -> Any:
-    """A session of the caller's that has a secret of its own."""
+    """Return a caller's session that has a secret of its own."""
     import requests
 
     session = requests.Session()
@@ -420,7 +420,7 @@ def session_with(kind: str) -> Any:
              "pairs", "signer", "digest", "cookie", "params"],
 )
 def test_e12_secrets_of_the_callers_session(serve: Any, fails: Any, kind: str) -> None:
-    """What a session adds to a request is as secret as what we add."""
+    """The secrets that a session adds to a request are masked like ours."""
     basic = base64.b64encode(f"user:{OWN}".encode()).decode()
     with session_with(kind) as session:
         server = serve({"status": 401, "body": f"bad {OWN}, " + (basic if kind == "pairs" else "")})
@@ -437,7 +437,7 @@ def test_e12_secrets_of_the_callers_session(serve: Any, fails: Any, kind: str) -
 def test_e12_password_of_a_proxy(
     serve: Any, fails: Any, monkeypatch: pytest.MonkeyPatch, scheme: str, how: str
 ) -> None:
-    """A proxy that echoes it in its body, or in the reason of its answer to CONNECT."""
+    """It is masked if the proxy echoes it in a body or in its answer to CONNECT."""
     import requests
 
     head = f"HTTP/1.1 407 no {OWN}\r\nContent-Length: {len(OWN)}\r\n\r\n{OWN}"
@@ -457,7 +457,7 @@ def test_e12_password_of_a_proxy(
 
 
 def test_e12_fragment_of_a_base_url(fails: Any) -> None:
-    """What follows # is never sent, and may be a key that belongs elsewhere."""
+    """A base URL with a part after # is refused, and that part is masked: it may be a key."""
     error = fails("x", OWN, base_url=f"http://127.0.0.1:9/v1#key={OWN}")
     assert error.code == "INVALID_REQUEST"
     assert "'http://127.0.0.1:9/v1#***'" in error.failure.message
@@ -465,7 +465,7 @@ def test_e12_fragment_of_a_base_url(fails: Any) -> None:
 
 @pytest.mark.parametrize("name", [f"X Key: {OWN}", f"{OWN}:", f"{OWN} x"])
 def test_e12_line_where_a_headers_name_should_stand(fails: Any, name: str) -> None:
-    """Name and value in one string: what is odd is told, the string is not."""
+    """If name and value are one string, the message shows only the odd character."""
     error = fails("http://127.0.0.1:9/v1", OWN, headers={name: "x"})
     assert error.code == "INVALID_REQUEST"
     assert error.failure.message.startswith("a header's name cannot hold ")
@@ -473,19 +473,19 @@ def test_e12_line_where_a_headers_name_should_stand(fails: Any, name: str) -> No
 
 @pytest.mark.parametrize("name", ["X-Auth", "X-Sig", "X-Password", "X-Credential", "X-Jwt"])
 def test_e12_header_by_its_name(serve: Any, fails: Any, name: str) -> None:
-    """Names that credentials travel under."""
+    """The values of headers with a secret name are masked."""
     fails(serve({"status": 401, "body": f"bad {OWN}"}).base_url, OWN, headers={name: OWN})
 
 
 @pytest.mark.parametrize("name", ["pwd", "jwt", "sas", "code", "sig", "X-Amz-Credential"])
 def test_e12_query_by_its_name(serve: Any, fails: Any, name: str) -> None:
-    """And those of a query."""
+    """The values of query parameters with a secret name are masked."""
     server = serve({"status": 401, "body": f"bad {OWN}"})
     fails(server.base_url, OWN, base_url=f"{server.base_url}?{name}={OWN}")
 
 
 def test_e12_exception_of_a_mocked_session(fails: Any) -> None:
-    """A custom adapter's exception carries the request, and all its headers."""
+    """A custom adapter's exception holds the request and its headers; nothing shows them."""
     import requests
 
     class Broken(requests.adapters.BaseAdapter):
@@ -501,7 +501,7 @@ def test_e12_exception_of_a_mocked_session(fails: Any) -> None:
 
 
 def test_e12_a_guard_that_sees(serve: Any) -> None:
-    """The search itself finds a key in each of the places it looks at."""
+    """The search of these tests finds a key in each place it looks at."""
     inner = ValueError(f"inner {PLAIN}")
     outer = LlmError("outer", "SERVER")
     outer.__context__ = inner
@@ -519,7 +519,7 @@ def test_e12_a_guard_that_sees(serve: Any) -> None:
     ("key-ab12345 6789 goes on", "key-ab12345 6789 goes on"),
 ])
 def test_longest_part_of_a_secret_is_masked(text: str, shown: str) -> None:
-    """The longest beginning before a cut goes, the longest end after it; other text stays."""
+    """The longest part before and after a cut is masked, and other text stays."""
     assert hide(text, ["key-ab123456789xyz-tail"]) == shown
 
 
@@ -534,7 +534,7 @@ LONG_KEY = "".join(random.Random(3).choices(string.ascii_letters + string.digits
     ("k" * 1500, ("x" + "k" * 1499) * 700),
 ], ids=["halves", "heads", "cuts", "same letter", "same letter, ends"])
 def test_masking_a_megabyte_takes_no_time(key: str, text: str) -> None:
-    """The time grows with the text, whatever the key's length and whatever of it the text has."""
+    """The time grows with the text only, whatever the key's length."""
     start = time.process_time()
     mask(text, [key])
     assert time.process_time() - start < 0.5

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Nesting in a line: what is recorded can be read again, whatever the caller's stack."""
+"""Nesting in a line: whatever is recorded can be read again, on any caller's stack."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def error_of(action: Callable[[], Any]) -> LlmError:
 
 
 def below(frames: int, action: Callable[[], Any]) -> Any:
-    """Call an action on a stack that has room for so many frames only."""
+    """Call an action on a stack that has room for only so many frames."""
     frame, used = sys._getframe(), 0
     while frame is not None:
         frame, used = frame.f_back, used + 1  # type: ignore[assignment]
@@ -45,7 +45,7 @@ def below(frames: int, action: Callable[[], Any]) -> Any:
 
 @pytest.mark.parametrize("levels", [221, 400, 5000])
 def test_line_nested_too_deeply_is_damage_that_names_the_line(tmp_path: Path, levels: int) -> None:
-    """A line that no streamcore wrote, also the last, is ``SESSION``, and no RecursionError."""
+    """Such a line, also as the last one, gives ``SESSION`` and no RecursionError."""
     path = tmp_path / "log"
     Session(path).close()
     deep = "[" * levels + "]" * levels
@@ -59,7 +59,7 @@ def test_line_nested_too_deeply_is_damage_that_names_the_line(tmp_path: Path, le
 
 
 def test_line_too_deep_for_the_callers_stack_names_the_line(tmp_path: Path) -> None:
-    """A log that can be opened elsewhere is refused where the stack is nearly full."""
+    """A good log is refused when the stack is nearly full, with the line in the message."""
     path = tmp_path / "log"
     with Session(path) as log:
         log.user_message(Message("user", "x", extras=freeze({"a": nested(190)})))
@@ -81,7 +81,7 @@ def test_line_too_deep_for_the_callers_stack_names_the_line(tmp_path: Path) -> N
 def test_what_could_not_be_read_again_is_not_recorded(
     tmp_path: Path, record: Callable[[Session, Any], int], code: str
 ) -> None:
-    """What a provider may nest is recorded; what nests deeper is refused, and the log opens."""
+    """Allowed nesting is recorded, deeper nesting is refused, and the log still opens."""
     path = tmp_path / "log"
     with Session(path) as log:
         record(log, nested(198))
@@ -95,14 +95,14 @@ def test_what_could_not_be_read_again_is_not_recorded(
     lambda s, v: s.tool_result("c", v),
 ], ids=["header", "context", "result"])
 def test_settings_deeper_than_any_stack_are_refused(record: Callable[[Session, Any], int]) -> None:
-    """A caller's value may nest as it likes: it is ``INVALID_REQUEST``."""
+    """A caller's value that nests too deeply gives ``INVALID_REQUEST``."""
     log = Session()
     assert error_of(lambda: record(log, nested(5000))).code == "INVALID_REQUEST"
     assert len(log) == 1
 
 
 def test_recording_on_a_full_stack_is_an_error_with_a_code() -> None:
-    """Neither a RecursionError nor half an event comes of it."""
+    """The result is neither a RecursionError nor half an event."""
     log = Session()
     deep = AssistantMessage(content=(TextBlock("x"),), extras=freeze({"a": nested(190)}))
     error = error_of(lambda: below(150, lambda: log.assistant_message(deep)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The log under threads, forks, closing and garbage collection, each at its worst moment.
+"""The log under threads, forks, closing and garbage collection, each at the worst moment.
 
 A write or a clock given as an argument stops a thread in the middle of recording; what
 others do then is deterministic. The random version of this is ``test_stress``.
@@ -69,7 +69,7 @@ class Gate:
 
 
 def test_closing_waits_for_the_event_that_is_being_written(tmp_path: Path) -> None:
-    """The descriptor is not given to a stranger's file while a line is on its way to it."""
+    """The descriptor is not reused for another file while a line is being written to it."""
     gate = Gate()
 
     def write(fd: int, data: bytes) -> int:
@@ -112,7 +112,7 @@ def test_recorder_that_comes_after_closing_gets_session(tmp_path: Path) -> None:
 
 
 def test_closing_inside_a_recording_comes_directly_after_it(tmp_path: Path) -> None:
-    """A finaliser that closes the session does not take the file from the event at hand."""
+    """A finaliser that closes the session does not close the file before the event is in it."""
     closed: List[bool] = []
 
     def clock() -> float:
@@ -161,7 +161,7 @@ def in_child(action: Callable[[], Any]) -> Any:
 @threads_fork
 @pytest.mark.parametrize("where", ["memory", "file"])
 def test_child_forked_while_a_thread_records_does_not_hang(tmp_path: Path, where: str) -> None:
-    """The copy of a log in memory is the child's; of a log in a file it may read."""
+    """The child may write its copy of a log in memory, and only read a log in a file."""
     gate = Gate()
 
     def clock() -> float:
@@ -196,7 +196,7 @@ def test_child_forked_while_a_thread_records_does_not_hang(tmp_path: Path, where
 @threads_fork
 @pytest.mark.parametrize("where", ["memory", "file"])
 def test_child_forked_between_a_line_and_the_history_has_both(tmp_path: Path, where: str) -> None:
-    """The child's history is that of its events, wherever the other thread was."""
+    """The child's history is that of its events, wherever the parent's thread was."""
     gate = Gate()
     with Session(None if where == "memory" else tmp_path / "log") as log:
         state = log._state
@@ -232,7 +232,7 @@ def test_interrupt_between_a_line_and_the_history_loses_neither() -> None:
 
 
 def test_call_gets_one_result_whoever_comes_first() -> None:
-    """Of two threads that record a result of one call, one is told that there is one."""
+    """Of two threads that record a result of one call, one is refused."""
     log = Session()
     log.assistant_message(AssistantMessage(content=(ToolCall("c", "f"),)))
     history, refused = log._state.history, []
@@ -259,7 +259,7 @@ def test_call_gets_one_result_whoever_comes_first() -> None:
 
 
 def test_request_and_history_are_of_one_moment() -> None:
-    """A message that another thread records meanwhile is not taken into the request."""
+    """A message that another thread records meanwhile is not part of the request."""
     log, done = Session(), threading.Event()
 
     def talk() -> None:
@@ -287,7 +287,7 @@ def test_request_and_history_are_of_one_moment() -> None:
 
 
 def turn(log: Session) -> Iterator[None]:
-    """Begin a turn, and end it when this generator is left."""
+    """Begin a turn, and end it when this generator is closed."""
     log.turn_start()
     try:
         yield
@@ -304,7 +304,7 @@ def abandon(log: Session, *others: Any) -> None:
 
 
 def test_stream_that_is_collected_with_its_session_ends_its_turn(tmp_path: Path) -> None:
-    """The collector may finalise the file first: it stays open until the turn's end is in it."""
+    """If the file is finalised first, it stays open until the turn's end is in it."""
     for number in range(20):
         path = tmp_path / str(number)
         log = Session(path)
@@ -317,7 +317,7 @@ def test_stream_that_is_collected_with_its_session_ends_its_turn(tmp_path: Path)
 
 
 def test_abandoned_turns_end_under_heavy_garbage_collection(tmp_path: Path) -> None:
-    """Also one that is collected while another event of its log is being recorded."""
+    """A turn ends too if it is collected while another event is being recorded."""
     before = gc.get_threshold()
     with Session(tmp_path / "log", durability="os") as log:
         try:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What a call leaves in a session log, and when: the log with the client and a real wire.
+"""What a call records in a session log, and when, with a client and real sockets.
 
-Files are read with other eyes than the session's: line by line, as JSON.
+Files are read without the session's own code: line by line, as JSON.
 """
 
 from __future__ import annotations
@@ -66,19 +66,19 @@ def ask() -> Iterator[Callable[..., Any]]:
 
 
 def types_of(log: Session) -> List[str]:
-    """The types of all events, runs of chunks as one."""
+    """Return the types of all events; a run of chunks counts as one."""
     types = [event.type for event in log]
     return [kind for at, kind in enumerate(types)
             if kind != "assistant/chunk" or types[at - 1] != kind]
 
 
 def lines_of(path: Path) -> List[Any]:
-    """What is in the file right now."""
+    """Return the lines that are in the file right now."""
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
 def chunks_of(log: Session) -> List[Any]:
-    """The data of all chunk events."""
+    """Return the data of all chunk events."""
     return [dict(event.data) for event in log if event.type == "assistant/chunk"]
 
 
@@ -87,7 +87,7 @@ TURN = ["session/start", "turn/start", "user/message", "request/header", "reques
 
 
 def test_call_is_recorded_in_order(ask: Any) -> None:
-    """Turn, user, request, chunks, message, end: the message points at its chunks."""
+    """Turn, user, request, chunks, message, end; the message names its chunks."""
     log = Session()
     message = ask(HELLO, session=log).complete("hi", system="be good", temperature=0.5)
     assert types_of(log) == TURN
@@ -104,14 +104,14 @@ def test_call_is_recorded_in_order(ask: Any) -> None:
 
 
 def test_log_of_one_call_goes_before_the_clients(ask: Any) -> None:
-    """stream(session=…) records there and nowhere else."""
+    """With stream(session=…) the call is recorded there and not in the client's session."""
     mine, clients = Session(), Session()
     ask(HELLO, session=clients).stream("hi", session=mine).message
     assert types_of(mine) == TURN and types_of(clients) == ["session/start"]
 
 
 def test_header_is_on_the_disk_before_the_first_byte_goes_out(ask: Any, tmp_path: Path) -> None:
-    """The request is written and synced before the provider sees anything of it."""
+    """The request is written and synced before the provider receives anything of it."""
     done: List[Any] = []
 
     def write(fd: int, data: bytes) -> int:
@@ -136,7 +136,7 @@ def test_header_is_on_the_disk_before_the_first_byte_goes_out(ask: Any, tmp_path
 
 
 def test_each_chunk_is_in_the_file_before_the_consumer_sees_it(ask: Any, tmp_path: Path) -> None:
-    """The file is read at every chunk, and with the finish the turn is whole in it."""
+    """At each chunk the file has it already, and at the finish it has the whole turn."""
     with Session(tmp_path / "log") as log:
         for chunk in ask(CALLS, session=log).stream("hi", tools=TOOLS):
             lines = lines_of(tmp_path / "log")
@@ -147,7 +147,7 @@ def test_each_chunk_is_in_the_file_before_the_consumer_sees_it(ask: Any, tmp_pat
 
 
 def test_replay_equals_the_first_stream(ask: Any, tmp_path: Path) -> None:
-    """The recorded chunks are the same values in the same order, also after opening again."""
+    """The recorded chunks equal the first ones, in order, also after opening again."""
     with Session(tmp_path / "log") as log:
         chunks = list(ask(CALLS, session=log).stream("hi", tools=TOOLS))
         seq = next(e.seq for e in log if e.type == "assistant/message")
@@ -158,7 +158,7 @@ def test_replay_equals_the_first_stream(ask: Any, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("provider", ["openai-compatible", "openai", "deepseek", "gemini"])
 def test_recorded_request_gives_the_body_that_was_sent(ask: Any, provider: str) -> None:
-    """Byte for byte what the provider received, for every request of a conversation."""
+    """Every rebuilt request of a conversation equals what the provider received."""
     log = Session()
     client = ask(CALLS, HELLO, session=log, provider=provider, model="deepseek-chat")
     rest = {"system": "be good", "tools": TOOLS, "temperature": 0.25, "stop": ["x"],
@@ -229,7 +229,7 @@ def test_another_conversation_in_one_log_keeps_its_question(ask: Any) -> None:
 
 
 def test_settings_the_adapter_filled_are_marked(ask: Any) -> None:
-    """What is recorded is what is sent: defaults and hooks included."""
+    """The settings are recorded as they are sent, with defaults and changes of hooks."""
     log = Session()
     client = ask(HELLO, session=log, provider="deepseek", model="deepseek-chat")
     client.runtime.on_request(lambda config: replace(config, temperature=0.75))
@@ -245,7 +245,7 @@ def test_settings_the_adapter_filled_are_marked(ask: Any) -> None:
 
 
 def test_failed_attempts_keep_their_chunks_and_no_message(ask: Any) -> None:
-    """Each attempt's request and chunks are there; the history has the good one's only."""
+    """Each attempt's request and chunks are logged; only the good one is in the history."""
     log, retries = Session(), []
     client = ask(BUSY, CUT, HELLO, session=log, retry=QUICK, on_retry=retries.append)
     message = client.complete("hi")
@@ -264,7 +264,7 @@ def test_failed_attempts_keep_their_chunks_and_no_message(ask: Any) -> None:
 
 @pytest.mark.parametrize("answer, code", [(BUSY, "SERVER"), (CUT, "STREAM_CLOSED")])
 def test_failed_call_ends_its_turn_with_the_failure(ask: Any, answer: Any, code: str) -> None:
-    """E16: no message, no success in the log; the next call goes on from there."""
+    """E16: the log has no message and no success; the next call goes on from there."""
     log = Session()
     client = ask(answer, HELLO, session=log)
     with pytest.raises(LlmError) as caught:
@@ -280,7 +280,7 @@ def test_failed_call_ends_its_turn_with_the_failure(ask: Any, answer: Any, code:
 
 @pytest.mark.parametrize("when", ["waiting", "reading"])
 def test_cancelled_call_ends_its_turn_aborted(ask: Any, when: str) -> None:
-    """Also where the cancel came in the wait after a failed attempt."""
+    """The end is ``aborted``, also if the cancel comes in the wait after a failed attempt."""
     log, cancel = Session(), threading.Event()
     slow = {"steps": [{"text": "a"}, {"stall": True}]}
     answer = {**BUSY, "headers": {"retry-after": "20"}} if when == "waiting" else slow
@@ -296,7 +296,7 @@ def test_cancelled_call_ends_its_turn_aborted(ask: Any, when: str) -> None:
 
 @pytest.mark.parametrize("how", ["close", "collected", "exception"])
 def test_call_that_was_left_ends_its_turn_closed(ask: Any, how: str) -> None:
-    """The log says that nobody waited for the end; no message is made of the part."""
+    """The end is ``closed``, and the part that came does not become a message."""
     log = Session()
     client = ask({"steps": [{"text": "a"}, {"stall": True}]}, session=log)
     stream = client.stream("hi")
@@ -314,12 +314,12 @@ def test_call_that_was_left_ends_its_turn_closed(ask: Any, how: str) -> None:
 
 
 def test_words_of_a_calls_end_are_closed() -> None:
-    """The kinds of a finish, and ``closed`` where none came; each with its meaning."""
+    """The words are the kinds of a finish and ``closed``; each has a meaning."""
     assert set(CALL_ENDS) == {*FINISH_KINDS, "closed"} and all(CALL_ENDS.values())
 
 
 def test_stream_that_is_kept_has_ended_its_turn(ask: Any) -> None:
-    """The end is recorded with the last chunk, not when somebody lets go of the stream."""
+    """The end is recorded with the last chunk, not when the stream is released."""
     log = Session()
     client = ask(HELLO, session=log)
     first = client.stream("one")
@@ -333,7 +333,7 @@ def test_stream_that_is_kept_has_ended_its_turn(ask: Any) -> None:
 
 
 def test_call_refused_locally_leaves_no_trace(ask: Any) -> None:
-    """T21: no half of a request is in the log for what was never sent."""
+    """T21: nothing is recorded of a request that was never sent."""
     log = Session()
     client = ask(HELLO, session=log)
     for rest in ({"messages": "hi \ud83d"}, {"messages": "hi", "temperature": float("nan")}):
@@ -345,7 +345,7 @@ def test_call_refused_locally_leaves_no_trace(ask: Any) -> None:
 
 
 def test_attempt_refused_locally_ends_the_turn(ask: Any) -> None:
-    """A key that is gone at the second attempt is the turn's end."""
+    """A key that is missing at the second attempt ends the turn."""
     log = Session()
     keys = iter([KEY, None])
     client = ask(BUSY, session=log, retry=QUICK, provider="openai", api_key=lambda: next(keys))
@@ -359,7 +359,7 @@ def test_attempt_refused_locally_ends_the_turn(ask: Any) -> None:
 
 
 def failing_after(events: int) -> Any:
-    """A write that fails once so many lines are written."""
+    """Return a write that fails after so many lines."""
     count = [0]
 
     def write(fd: int, data: bytes) -> int:
@@ -375,7 +375,7 @@ def failing_after(events: int) -> Any:
 def test_full_disk_is_told_before_the_models_words_are_shown(
     ask: Any, tmp_path: Path, good: int
 ) -> None:
-    """SESSION instead of the chunk that could not be kept; the socket is closed."""
+    """A chunk that cannot be recorded gives SESSION instead; the socket is closed."""
     slow = {"steps": [{"text": "a"}, {"text": "b"}, {"sleep": 0.02}, {"text": "c"},
                       {"finish": "stop"}, {"done": True}, {"stall": True}]}
     with Session(tmp_path / "log", write=failing_after(good), durability="os") as log:
@@ -394,7 +394,7 @@ def test_full_disk_is_told_before_the_models_words_are_shown(
 
 
 def test_consumers_exception_is_not_replaced_by_the_logs(ask: Any, tmp_path: Path) -> None:
-    """When both fail, the caller's own comes out."""
+    """When both fail, the caller's own exception is raised."""
     slow = {"steps": [{"text": "a"}, {"stall": True}]}
     with Session(tmp_path / "log", write=failing_after(7), durability="os") as log:
         client = ask(slow, session=log)
@@ -406,7 +406,7 @@ def test_consumers_exception_is_not_replaced_by_the_logs(ask: Any, tmp_path: Pat
 
 
 def test_key_is_in_no_log(ask: Any, tmp_path: Path) -> None:
-    """L11: neither headers nor an answer that quotes the key bring it into the file."""
+    """L11: neither headers nor an answer that quotes the key put it into the file."""
     answers = [
         {"status": 401, "json": {"error": {"message": f"bad key {KEY}"}}},
         {"steps": [{"text": "a"}, {"error": {"message": f"bad key {KEY}", "code": 401}}]},

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""An answer of any dialect comes out of the log as it went in."""
+"""An answer of any dialect comes out of the log as it was recorded."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from streamcore.values.usage import TokenUsage
 
 
 def test_answer_with_every_fact_survives_the_file(tmp_path: Path) -> None:
-    """Two signatures, opaque parts, whom it was asked of, and the provider's own report."""
+    """Two signatures, opaque parts, the provider and its own report come back."""
     answer = AssistantMessage(
         content=(
             ReasoningBlock("", "thinking", freeze({"signature": "one"})), TextBlock("a"),
@@ -37,7 +37,7 @@ def test_answer_with_every_fact_survives_the_file(tmp_path: Path) -> None:
 
 
 def test_request_tells_apart_whom_an_answer_was_asked_of() -> None:
-    """What decides whether extras go back is part of a recorded request."""
+    """The provider of an answer is recorded, because it decides whether extras are sent back."""
     said = Message("user", "hello")
     answers = [
         AssistantMessage(content="a", provider="p", dialect="d", requested_model=model)

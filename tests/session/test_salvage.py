@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What is saved of a damaged session file, and what is said of the rest.
+"""What is saved of a damaged session file, and what is reported of the rest.
 
-The damage is done to the bytes of a real log, in the ways that were seen: blocks of NULs,
-records glued to halves of others, lines removed, files joined.
+The bytes of a real log are damaged in the ways that were seen: blocks of NULs, records joined to
+halves of others, lines removed, files joined.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def error_of(action: Callable[[], Any]) -> str:
 
 
 def test_whole_log_is_copied_to_the_byte(tmp_path: Path) -> None:
-    """Of an undamaged file nothing is left out, and the new file is the same."""
+    """The copy of an undamaged file equals it, and nothing is left out."""
     path = tmp_path / "log"
     lines = make(path)
     saved = Session.salvage(path)
@@ -94,7 +94,7 @@ DAMAGES: List[Tuple[str, Damage, List[int], int, List[str]]] = [
 def test_every_whole_record_is_in_the_new_file(
     tmp_path: Path, spoil: Damage, lost: List[int], pieces: int, history: List[str]
 ) -> None:
-    """Whole records keep their numbers, missing ones are marked, and the rest is told of."""
+    """Whole records keep their numbers, lost ones are marked, and other bytes are reported."""
     path = tmp_path / "log"
     lines = make(path)
     damaged = b"".join(spoil(lines))
@@ -125,7 +125,7 @@ def test_left_out_pieces_are_told_with_their_place(tmp_path: Path) -> None:
 
 
 def test_request_that_may_be_made_of_a_lost_event_is_not_rebuilt(tmp_path: Path) -> None:
-    """A body is never rebuilt wrongly: only requests before the loss, and after the salvage."""
+    """Only requests before the loss and after the salvage are rebuilt."""
     path = tmp_path / "log"
     lines = make(path)
     path.write_bytes(b"".join([*lines[:9], NUL + b"\n", *lines[10:]]))
@@ -151,14 +151,14 @@ def test_answer_with_a_lost_chunk_is_not_replayed(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", [b"", b"dear diary\n", b"\x00" * 99, b'{"a": 1}\n',
                                      b'{"seq":5,"time":1,"type":5,"data":{}}\n'])
 def test_file_without_a_record_gives_no_file(tmp_path: Path, content: bytes) -> None:
-    """What is no session is refused, and nothing is made."""
+    """A file that is not a session is refused, and no file is made."""
     (tmp_path / "notes").write_bytes(content)
     assert "no whole record" in error_of(lambda: Session.salvage(tmp_path / "notes"))
     assert os.listdir(tmp_path) == ["notes"]
 
 
 def test_number_far_beyond_the_file_is_left_out(tmp_path: Path) -> None:
-    """One spoilt number does not fill the disk with marks for records that never were."""
+    """One damaged number does not fill the disk with marks for records that never existed."""
     path = tmp_path / "log"
     lines = make(path)
     path.write_bytes(b"".join(lines) + lines[2].replace(b'"seq":2', b'"seq":99999999999'))
@@ -167,7 +167,7 @@ def test_number_far_beyond_the_file_is_left_out(tmp_path: Path) -> None:
 
 
 def test_log_of_another_format_is_refused(tmp_path: Path) -> None:
-    """What a later version wrote is not guessed at."""
+    """A file of a later format is refused."""
     line = b'{"seq":0,"time":1,"type":"session/start","data":{"format":2}}\n'
     (tmp_path / "log").write_bytes(line)
     assert "format 2" in error_of(lambda: Session.salvage(tmp_path / "log"))
@@ -194,7 +194,7 @@ def test_path_that_cannot_be_read_is_refused(
 
 
 def test_any_damage_leaves_a_log_that_opens(tmp_path: Path) -> None:
-    """Bytes overwritten, removed and put in anywhere: what is salvaged opens and goes on."""
+    """After any bytes are changed, removed or added, the salvaged log opens and goes on."""
     path, new = tmp_path / "log", tmp_path / "new"
     whole = b"".join(make(path))
     seed = random.randrange(10**6)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The session log: what is recorded, how it is kept, and what is read from it again.
+"""The session log: what is recorded, how it is kept, and what can be read from it.
 
-Files are real ones; a disk that fails is a ``write`` or ``fsync`` given as an argument, and
-once a real limit set in a process of its own.
+Files are real. A failing disk is a ``write`` or ``fsync`` given as an argument, and in one test a
+real limit, set in a process of its own.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def test_events_are_numbered_from_zero_and_begin_with_the_start(session: Session
 
 
 def test_event_types_are_those_of_the_issue(session: Session) -> None:
-    """A turn is told in the documented types, in the order it was recorded in."""
+    """A turn is recorded with the documented types, in order."""
     a_turn(session)
     told = [kind for kind in types(session) if kind != "assistant/chunk"]
     assert told == [
@@ -151,7 +151,7 @@ def test_file_holds_one_ascii_line_per_event(tmp_path: Path) -> None:
 
 
 def test_memory_and_file_tell_the_same(tmp_path: Path) -> None:
-    """Where the log is kept changes nothing in it."""
+    """A log in memory and a log in a file have the same events."""
     clock = iter(range(1000)).__next__
     again = iter(range(1000)).__next__
     with Session(clock=clock) as one, Session(tmp_path / "log", clock=again) as other:
@@ -179,7 +179,7 @@ def test_events_are_a_sequence(session: Session) -> None:
 
 
 def test_event_data_is_frozen(session: Session) -> None:
-    """What was read from the log cannot be changed."""
+    """Data that was read from the log cannot be changed."""
     session.user_message(user("hi"))
     with pytest.raises(TypeError):
         session.events[1].data["message"]["role"] = "system"
@@ -192,14 +192,14 @@ def test_start_tells_its_facts_without_secrets() -> None:
 
 
 def test_turn_end_holds_reason_and_failure(session: Session) -> None:
-    """A turn's end says why, and carries the failure where there was one."""
+    """The end of a turn has the reason, and the failure if there was one."""
     seq = session.turn_end("error", LIMIT)
     data = session.events[seq].data
     assert data["reason"] == "error" and Failure.from_dict(data["failure"]) == LIMIT
 
 
 def test_retry_events_hold_the_record(session: Session) -> None:
-    """A scheduled retry can be read as its record again, a started one names its attempt."""
+    """A scheduled retry reads as its record again, and a started retry has its attempt."""
     record = RetryRecord(1, 2.0, LIMIT)
     assert RetryRecord.from_dict(session.events[session.retry_scheduled(record)].data) == record
     assert session.events[session.retry_started(2)].data == {"attempt": 2}
@@ -217,7 +217,7 @@ def test_assistant_message_holds_usage_and_its_chunks(session: Session) -> None:
 
 
 def test_header_is_written_only_when_it_differs(session: Session) -> None:
-    """The first is initial, an equal one writes nothing, another one is a change."""
+    """The first is ``initial``, an equal one is not written, a different one is ``change``."""
     first = session.request_header(CONFIG, ["max_tokens"], "s", TOOLS)
     assert first is not None and session.events[first].data["reason"] == "initial"
     assert session.request_header(dict(CONFIG), ("max_tokens",), "s", list(TOOLS)) is None
@@ -228,13 +228,13 @@ def test_header_is_written_only_when_it_differs(session: Session) -> None:
 
 
 def test_header_with_another_order_of_keys_differs(session: Session) -> None:
-    """The order of keys is in the body that is sent, so it counts."""
+    """The order of keys counts, because it is in the body that is sent."""
     session.request_header({"a": 1, "b": 2})
     assert session.request_header({"b": 2, "a": 1}) is not None
 
 
 def test_header_after_opening_again_is_a_resume(tmp_path: Path) -> None:
-    """After a restart an equal header is not written; a different one says resume, then change."""
+    """After a restart an equal header is not written; different ones are resume, then change."""
     with Session(tmp_path / "log") as session:
         session.request_header(CONFIG)
     with Session.open(tmp_path / "log") as session:
@@ -246,7 +246,7 @@ def test_header_after_opening_again_is_a_resume(tmp_path: Path) -> None:
 
 
 def test_header_after_a_torn_end_is_a_resume(tmp_path: Path) -> None:
-    """A log that had to be recovered is an older log all the same."""
+    """A log that had to be recovered counts as an older log too."""
     with Session(tmp_path / "log") as session:
         session.request_header(CONFIG)
     with (tmp_path / "log").open("ab") as file:
@@ -257,7 +257,7 @@ def test_header_after_a_torn_end_is_a_resume(tmp_path: Path) -> None:
 
 
 def test_first_header_of_a_reopened_log_is_initial(tmp_path: Path) -> None:
-    """A log without a header has none to differ from."""
+    """The first header is ``initial`` even in a log that was opened again."""
     Session(tmp_path / "log").close()
     with Session.open(tmp_path / "log") as session:
         seq = session.request_header(CONFIG)
@@ -268,7 +268,7 @@ def test_first_header_of_a_reopened_log_is_initial(tmp_path: Path) -> None:
 
 
 def test_no_key_is_in_the_log(tmp_path: Path) -> None:
-    """Keys in headers, settings, addresses and facts are masked on their way into the file."""
+    """Keys in headers, settings, addresses and facts are masked in the file."""
     key = "sk-verysecret-0123456789"
     config = {
         "model": "m", "api_key": key, "max_tokens": 5,
@@ -293,7 +293,7 @@ def test_no_key_is_in_the_log(tmp_path: Path) -> None:
     {"base_url": "https://host/v1", "token": 5},
 ])
 def test_settings_that_hold_no_secret_stay(config: Dict[str, Any]) -> None:
-    """Only values that are secrets are masked, so that a request can be rebuilt."""
+    """Only secrets are masked, so that a request can be rebuilt."""
     assert mask_config(config) == config
 
 
@@ -301,7 +301,7 @@ def test_settings_that_hold_no_secret_stay(config: Dict[str, Any]) -> None:
 
 
 def test_history_of_a_turn(session: Session) -> None:
-    """A turn gives the user's words, the answer, the tool's result and the last answer."""
+    """A turn gives the user's message, the answer, the tool's result and the last answer."""
     a_turn(session)
     asked, called, result, ended = session.derive_messages()
     assert asked == user("where is the moon?")
@@ -311,7 +311,7 @@ def test_history_of_a_turn(session: Session) -> None:
 
 
 def test_history_keeps_form_and_provider(session: Session) -> None:
-    """What decides how a message is sent comes back as it was."""
+    """The form and the provider come back, because they decide how a message is sent."""
     given = Message.from_dict({"role": "user", "content": [{"type": "text", "text": "a"}], "x": 1})
     session.user_message(given)
     session.assistant_message(answer(TextBlock("b"), provider="p", extras=freeze({"sig": "x"})))
@@ -322,7 +322,7 @@ def test_history_keeps_form_and_provider(session: Session) -> None:
 
 
 def test_failed_attempts_never_enter_history(session: Session) -> None:
-    """Chunks without a message leave only what the user said."""
+    """Of chunks without a message only the user's message is in the history."""
     session.user_message(user("hi"))
     stream(session, ANSWER[:6])
     session.turn_end("error", LIMIT)
@@ -330,7 +330,7 @@ def test_failed_attempts_never_enter_history(session: Session) -> None:
 
 
 def test_started_call_without_result_is_outcome_unknown(session: Session) -> None:
-    """A call that was started gets the warning, one that was not is said to be not started."""
+    """A started call gets the warning, and a call never started gets "not started"."""
     session.user_message(user("hi"))
     session.assistant_message(answer(CALL, CALL_2))
     session.tool_start(CALL)
@@ -343,7 +343,7 @@ def test_started_call_without_result_is_outcome_unknown(session: Session) -> Non
 
 
 def test_results_stand_directly_after_their_calls_and_in_call_order(session: Session) -> None:
-    """Results recorded the other way round, and after a user's words, are put in their place."""
+    """Results recorded in another order, or after a user's message, are moved."""
     session.assistant_message(answer(CALL, CALL_2))
     session.tool_result("call_1", "second")
     session.user_message(user("go on"))
@@ -367,7 +367,7 @@ def test_ids_repeated_from_step_to_step_belong_to_the_latest_call(session: Sessi
 
 @pytest.mark.parametrize("content", [(), (TextBlock(""),), (ReasoningBlock(""), TextBlock(""))])
 def test_empty_answers_are_not_in_the_history(session: Session, content: Any) -> None:
-    """An answer with nothing in it is recorded and left out; reasoning alone is something."""
+    """An empty answer is recorded and left out; an answer of reasoning alone is kept."""
     session.user_message(user("hi"))
     session.assistant_message(AssistantMessage(content=content, finish="max-tokens"))
     assert session.derive_messages() == [user("hi")]
@@ -376,7 +376,7 @@ def test_empty_answers_are_not_in_the_history(session: Session, content: Any) ->
 
 
 def test_result_is_recorded_once(session: Session) -> None:
-    """A second result, a result or start of no call, are mistakes of the caller."""
+    """A second result, and a start or result without a call, are refused."""
     session.assistant_message(answer(CALL))
     session.tool_result("call_0", "one")
     with pytest.raises(ValueError, match="already"):
@@ -389,7 +389,7 @@ def test_result_is_recorded_once(session: Session) -> None:
 
 
 def test_second_result_in_a_file_is_passed_over(tmp_path: Path) -> None:
-    """Whatever a file holds, each call is answered exactly once, by the first result."""
+    """Whatever a file holds, each call has exactly one result, the first."""
     path = tmp_path / "log"
     with Session(path) as session:
         session.assistant_message(answer(CALL))
@@ -403,7 +403,7 @@ def test_second_result_in_a_file_is_passed_over(tmp_path: Path) -> None:
 
 
 def test_lone_half_in_an_answer_is_mended(session: Session) -> None:
-    """An answer is never lost, and never makes a history that cannot be sent."""
+    """A lone surrogate half neither loses the answer nor makes an unsendable history."""
     session.assistant_message(answer(TextBlock("a\ud83d")))
     assert session.derive_messages()[0].text == "a\ufffd"
 
@@ -418,7 +418,7 @@ def test_lone_half_in_an_answer_is_mended(session: Session) -> None:
     user("hi"),
 ])
 def test_answer_no_provider_would_take_back_is_refused(session: Session, message: Any) -> None:
-    """Arguments in the history always parse, and calls have names and ids of their own."""
+    """Arguments in the history always parse, and calls have names and unique ids."""
     with pytest.raises(ValueError):
         session.assistant_message(message)
     assert len(session) == 1
@@ -432,7 +432,7 @@ def test_answer_no_provider_would_take_back_is_refused(session: Session, message
     ("hi", TypeError),
 ])
 def test_user_message_is_checked(session: Session, message: Any, error: type) -> None:
-    """What is no user's, system's or developer's message is refused."""
+    """Only a user's, a system's or a developer's message is recorded as one."""
     with pytest.raises(error):
         session.user_message(message)
 
@@ -449,20 +449,20 @@ def test_user_message_is_checked(session: Session, message: Any, error: type) ->
 def test_what_no_request_can_carry_is_refused_unrecorded(
     session: Session, record: Callable[[Session], Any]
 ) -> None:
-    """Text and values no request could ever carry do not get into the log."""
+    """Values that no request could carry do not get into the log."""
     error = error_of(lambda: record(session))
     assert error.code == "INVALID_REQUEST" and len(session) == 1
 
 
 def test_tool_output_with_lone_halves_is_mended(session: Session) -> None:
-    """A program's output may hold anything; what is recorded can be sent."""
+    """Lone surrogate halves in a program's output are replaced, so that it can be sent."""
     session.assistant_message(answer(CALL))
     session.tool_result("call_0", "a\ud83d b \ud83d\ude00")
     assert session.derive_messages()[1].tool_results[0].content == "a\ufffd b \U0001f600"
 
 
 def test_tool_result_may_be_parts(session: Session) -> None:
-    """Parts, blocks among them, are recorded as they are sent; anything else is refused."""
+    """Parts and blocks are recorded as they are sent; anything else is refused."""
     session.assistant_message(answer(CALL))
     with pytest.raises(TypeError):
         session.tool_result("call_0", b"bytes")
@@ -476,7 +476,7 @@ def test_tool_result_may_be_parts(session: Session) -> None:
 
 
 def test_odd_number_of_a_provider_does_not_lose_the_answer(session: Session) -> None:
-    """A number beyond a double's range in opaque extras is kept as null."""
+    """A number beyond a double's range in opaque extras is recorded as null."""
     seqs = [session.chunk(Finish(FinishReason("stop"), extras={"x": [1e999]}))]
     message = answer(TextBlock("a"), extras=freeze({"x": [float("inf")]}))
     session.assistant_message(message, source_seqs=seqs)
@@ -497,7 +497,7 @@ def test_every_kind_of_block_comes_back(session: Session) -> None:
 
 
 def test_catch_up_records_what_is_new(session: Session) -> None:
-    """A caller's growing list is recorded once, whatever stands in it and in whatever order."""
+    """Each message of a caller's growing list is recorded once, in any order."""
     dicts: List[Dict[str, Any]] = [{"role": "user", "content": "hi"}]
     more: List[List[Dict[str, Any]]] = [
         [],
@@ -526,13 +526,13 @@ def test_catch_up_records_what_is_new(session: Session) -> None:
     Message("user", (ToolResult("a", 5),)),  # type: ignore[arg-type]
 ])
 def test_catch_up_refuses_a_list_whole(session: Session, bad: Message) -> None:
-    """One message that no request could carry, and nothing of the list is recorded."""
+    """If no request could carry one of the messages, no message is recorded."""
     error = error_of(lambda: session.catch_up([user("good"), bad]))
     assert error.code == "INVALID_REQUEST" and len(session) == 1
 
 
 def test_catch_up_takes_results_out_of_a_users_message(session: Session) -> None:
-    """Results that stand in a user's message are recorded as results, the words as words."""
+    """Results and text of one user message are recorded as results and as a message."""
     mixed = Message("user", (
         ToolResult("call_0", freeze([TextBlock("a")]), True, freeze({"e": 1})), TextBlock("go on"),
     ))
@@ -556,7 +556,7 @@ def test_catch_up_takes_results_out_of_a_users_message(session: Session) -> None
 def test_catch_up_with_another_list_records_what_was_said_last(
     session: Session, given: List[Message], added: List[str]
 ) -> None:
-    """A trimmed or foreign list adds the words after its last answer, and none of them twice."""
+    """The messages after a foreign list's last answer are added, each once."""
     session.user_message(user("one"))
     session.assistant_message(answer(TextBlock("a")))
     session.user_message(user("two"))
@@ -565,7 +565,7 @@ def test_catch_up_with_another_list_records_what_was_said_last(
 
 
 def test_catch_up_with_a_trimmed_list_takes_the_results_of_open_calls(session: Session) -> None:
-    """Results a caller sends for the log's own calls are recorded, whatever was cut before."""
+    """Results of the log's own calls are recorded, even if the list was trimmed."""
     session.user_message(user("one"))
     session.assistant_message(answer(CALL))
     result = Message("tool", (ToolResult("call_0", "z"),))
@@ -577,7 +577,7 @@ def test_catch_up_with_a_trimmed_list_takes_the_results_of_open_calls(session: S
 
 
 def test_replay_gives_the_first_stream_again(session: Session) -> None:
-    """The chunks of an answer come back equal, and make the equal message."""
+    """The chunks of an answer come back equal, and make an equal message."""
     seq = a_turn(session)
     again = list(session.replay(seq))
     assert again == ANSWER
@@ -618,7 +618,7 @@ def send(session: Session, messages: Sequence[Message], **changes: Any) -> bytes
 
 
 def test_every_request_can_be_rebuilt_to_the_byte(session: Session) -> None:
-    """Derived, trimmed, reordered and foreign conversations give the very body again."""
+    """Derived, trimmed, reordered and foreign conversations give the sent body again."""
     sent: Dict[int, bytes] = {}
 
     def ask(messages: Optional[Sequence[Message]] = None, **changes: Any) -> None:
@@ -654,7 +654,7 @@ def test_every_request_can_be_rebuilt_to_the_byte(session: Session) -> None:
 
 
 def test_request_that_sends_the_history_is_recorded_in_short(session: Session) -> None:
-    """The log grows with what is new, not with the whole conversation at every request."""
+    """A request adds only its new messages to the log, not the whole conversation."""
     for number in range(50):
         session.user_message(user(f"{number % 7} " + "x" * 100))
         seq = session.request_context(session.derive_messages())
@@ -670,7 +670,7 @@ def test_request_has_the_header_of_its_time(session: Session) -> None:
 
 
 def test_request_before_any_was_recorded_is_refused(session: Session) -> None:
-    """There is nothing to rebuild before the first request."""
+    """Before the first request there is nothing to rebuild, and the error says so."""
     session.user_message(user("hi"))
     with pytest.raises(ValueError, match="no request"):
         session.request_at(1)
@@ -679,7 +679,7 @@ def test_request_before_any_was_recorded_is_refused(session: Session) -> None:
 
 
 def test_request_pieces_tell_defaults_and_facts(session: Session) -> None:
-    """What the adapter filled in, and what was noted of the request, come back."""
+    """The adapter's defaults and the facts of a request come back."""
     session.request_header(CONFIG, ["max_tokens"])
     request = session.request_at(session.request_context(facts={"context_window": 10}))
     assert request.adapter_defaults == ["max_tokens"] and request.facts == {"context_window": 10}
@@ -691,13 +691,13 @@ def test_request_pieces_tell_defaults_and_facts(session: Session) -> None:
 
 @posix_only
 def test_new_file_belongs_to_its_owner(tmp_path: Path) -> None:
-    """Nobody else may read a conversation."""
+    """Only its owner may read a new file."""
     Session(tmp_path / "log").close()
     assert stat.S_IMODE((tmp_path / "log").stat().st_mode) == 0o600
 
 
 def test_opening_again_goes_on_where_it_ended(tmp_path: Path) -> None:
-    """Numbers, history and events continue over a restart; nothing is lost or dropped."""
+    """Numbers, history and events continue after a restart, and nothing is lost."""
     with Session(tmp_path / "log") as session:
         a_turn(session)
         before, messages = list(session), session.derive_messages()
@@ -711,7 +711,7 @@ def test_opening_again_goes_on_where_it_ended(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("tail", [b'{"seq":2,"ti', b"{", b"\x00" * 50, b"\xff\xfe", b"{}\n"])
 def test_unfinished_last_line_is_dropped_and_told(tmp_path: Path, tail: bytes) -> None:
-    """A torn end is cut off the file, its size reported, and recording goes on."""
+    """An unfinished last line is cut off, its size reported, and recording goes on."""
     path = tmp_path / "log"
     with Session(path) as session:
         session.user_message(user("hi"))
@@ -742,7 +742,7 @@ def test_unfinished_last_line_is_dropped_and_told(tmp_path: Path, tail: bytes) -
 def test_damage_in_the_middle_names_the_line(
     tmp_path: Path, spoil: Callable[[bytes], bytes]
 ) -> None:
-    """A bad line with good ones after it is an error that names it, and changes nothing."""
+    """A bad line before good lines is an error that names it, and the file stays as it is."""
     path = tmp_path / "log"
     with Session(path) as session:
         session.user_message(user("hi"))
@@ -772,7 +772,7 @@ def test_file_that_is_no_session_is_left_alone(tmp_path: Path, content: bytes) -
 
 
 def test_file_of_a_later_format_is_refused(tmp_path: Path) -> None:
-    """What a later version wrote is not guessed at."""
+    """A file of a later format is refused."""
     path = tmp_path / "log"
     path.write_bytes(b'{"seq":0,"time":1,"type":"session/start","data":{"format":2}}\n')
     assert "format 2" in error_of(lambda: Session.open(path)).failure.message
@@ -795,26 +795,26 @@ def test_event_of_an_unknown_type_is_kept(tmp_path: Path) -> None:
 def test_path_that_cannot_be_a_log_is_refused(
     tmp_path: Path, make: Callable[[Path], Path]
 ) -> None:
-    """A missing folder, a folder, a device: SESSION, naming the path."""
+    """A missing folder, a folder and a device give SESSION with the path."""
     error = error_of(lambda: Session(make(tmp_path)))
     assert error.code == "SESSION" and str(make(tmp_path)) in error.failure.message
 
 
 @posix_only
 def test_pipe_is_refused_and_does_not_block(tmp_path: Path) -> None:
-    """A FIFO is no place for a log."""
+    """A FIFO is refused at once."""
     os.mkfifo(tmp_path / "pipe")
     assert "regular file" in str(error_of(lambda: Session(tmp_path / "pipe")))
 
 
 def test_unknown_durability_is_refused() -> None:
-    """A typing mistake must not mean less safety."""
+    """A misspelt durability is an error, not a weaker durability."""
     with pytest.raises(ValueError, match="durability"):
         Session(durability="evnt")
 
 
 def test_second_writer_in_the_process_is_refused(tmp_path: Path) -> None:
-    """Two sessions on one file never interleave; the second is told, the first goes on."""
+    """A second session on one file is refused, and the first goes on."""
     with Session(tmp_path / "log") as session:
         assert error_of(lambda: Session(tmp_path / "log")).code == "SESSION"
         session.turn_start()
@@ -823,7 +823,7 @@ def test_second_writer_in_the_process_is_refused(tmp_path: Path) -> None:
 
 
 def test_second_writing_process_is_refused(tmp_path: Path) -> None:
-    """Another process cannot open the file until the first gives it back."""
+    """Another process cannot open the file until the first process closes it."""
     code = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
         "from streamcore.values.errors import LlmError\n"
@@ -858,7 +858,7 @@ def _in_child(session: Session, sender: Any) -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_forked_child_does_not_write_and_leaves_the_lock(tmp_path: Path) -> None:
-    """The parent's handle is refused in the child, whose closing frees nothing of the parent's."""
+    """The child may not write, and its closing does not release the parent's lock."""
     with Session(tmp_path / "log") as session:
         context = multiprocessing.get_context("fork")
         receiver, sender = context.Pipe(duplex=False)
@@ -878,7 +878,7 @@ def test_forked_child_does_not_write_and_leaves_the_lock(tmp_path: Path) -> None
 
 
 def test_closing_twice_is_fine_and_ends_writing(tmp_path: Path) -> None:
-    """A closed session refuses events and reading from the file; its history stays at hand."""
+    """A closed session refuses events and reading from the file; its history stays."""
     session = Session(tmp_path / "log")
     session.user_message(user("hi"))
     session.close()
@@ -890,7 +890,7 @@ def test_closing_twice_is_fine_and_ends_writing(tmp_path: Path) -> None:
 
 
 def test_forgotten_session_gives_its_lock_back(tmp_path: Path) -> None:
-    """Dropping the last reference closes the file."""
+    """A session that is garbage collected closes its file."""
     session = Session(tmp_path / "log")
     session.turn_start()
     del session
@@ -973,7 +973,7 @@ def test_durability_says_when_the_disk_is_synced(
 def test_failing_write_is_told_and_leaves_no_half_line(
     tmp_path: Path, takes: Optional[int], act: Callable[[Session], Any]
 ) -> None:
-    """A full disk is SESSION from the very call; the file keeps whole lines and takes no more."""
+    """A full disk gives SESSION at once; the file keeps whole lines and accepts no more."""
     disk = Disk(fail_at=3, takes=takes)
     path = tmp_path / "log"
     with Session(path, write=disk.write) as session:
@@ -991,7 +991,7 @@ def test_failing_write_is_told_and_leaves_no_half_line(
 
 
 def test_failing_sync_is_told(tmp_path: Path) -> None:
-    """What could not be brought to the disk is not called recorded."""
+    """An event that could not be synced raises SESSION."""
     disk = Disk()
     with Session(tmp_path / "log", fsync=disk.fsync) as session:
         disk.sync_fails = True
@@ -1002,7 +1002,7 @@ def test_failing_sync_is_told(tmp_path: Path) -> None:
 
 
 def test_failing_sync_at_closing_is_told_and_the_file_given_back(tmp_path: Path) -> None:
-    """Closing says when the last lines may be lost, and closes all the same."""
+    """Closing reports that the last lines may be lost, and closes nevertheless."""
     disk = Disk()
     session = Session(tmp_path / "log", fsync=disk.fsync)
     disk.sync_fails = True
@@ -1012,7 +1012,7 @@ def test_failing_sync_at_closing_is_told_and_the_file_given_back(tmp_path: Path)
 
 
 def test_short_writes_are_finished(tmp_path: Path) -> None:
-    """A system that takes a few bytes at a time gets the whole line."""
+    """A system that accepts a few bytes at a time gets the whole line."""
     with Session(tmp_path / "log", write=lambda fd, data: os.write(fd, data[:7])) as session:
         session.chunk(TextDelta(0, "x" * 50))
     with Session.open(tmp_path / "log") as session:
@@ -1041,7 +1041,7 @@ def test_interrupt_in_a_write_leaves_a_whole_log(tmp_path: Path) -> None:
 
 
 def test_recording_inside_a_recording_comes_directly_after_it(session: Session) -> None:
-    """What a finaliser records while this thread is recording is not lost, and not mixed in."""
+    """An event that a finaliser records while this thread records is written after it."""
     numbers: List[int] = []
 
     def clock() -> float:
@@ -1076,7 +1076,7 @@ session.close()
 
 @posix_only
 def test_file_that_really_cannot_grow_loses_no_shown_word(tmp_path: Path) -> None:
-    """At a real limit the failing chunk is an error, and every shown one is in the log."""
+    """At a real limit the failing chunk is an error, and every shown chunk is in the log."""
     path = tmp_path / "log"
     args = [sys.executable, "-c", REALLY_FULL, str(ROOT), str(path)]
     done = subprocess.run(
@@ -1101,13 +1101,13 @@ TEXTS = ["", "a", '"\\\b\f\n\r\t/', "é\u2028\u2029\x85\x00\x7f", "\U0001f600", 
     *ANSWER,
 ], ids=lambda chunk: chunk.type)
 def test_fast_line_equals_the_slow_one(chunk: StreamChunk) -> None:
-    """The line written by hand is to the byte what the JSON encoder writes."""
+    """The fast encoder of chunks gives the same bytes as the JSON encoder."""
     assert encode_chunk(chunk) == encode_received("assistant/chunk", chunk.to_dict())
 
 
 @pytest.mark.parametrize("time", [0.0, 1.5, 1700000000.1234567, 1e300])
 def test_stamped_line_equals_what_json_writes(time: float) -> None:
-    """Number and time are put before a body as the JSON encoder would write them."""
+    """Number and time are written before a body as the JSON encoder writes them."""
     line = stamp(12, time, encode_event("some/thing", {"a": 1}))
     event = {"seq": 12, "time": time, "type": "some/thing", "data": {"a": 1}}
     assert line == json.dumps(event, separators=(",", ":")).encode() + b"\n"
@@ -1137,7 +1137,7 @@ def test_chunks_in_memory_are_kept_compactly() -> None:
 
 @pytest.mark.parametrize("path", ["a\0b", "a\ud800b"])
 def test_path_no_system_has_is_refused(path: str, tmp_path: Path) -> None:
-    """A NUL or half a character in a path is SESSION, in words that can be printed."""
+    """A NUL or a lone surrogate half in a path gives SESSION, in a printable message."""
     error = error_of(lambda: Session.open(str(tmp_path / path)))
     assert error.code == "SESSION"
     str(error).encode("ascii" if str(tmp_path).isascii() else "utf-8")
@@ -1155,7 +1155,7 @@ def test_path_no_system_has_is_refused(path: str, tmp_path: Path) -> None:
 def test_damage_that_parses_is_a_value_error(
     tmp_path: Path, old: bytes, new: bytes, event: str
 ) -> None:
-    """Replaying and rebuilding name what is wrong with an event of a strange shape."""
+    """Replaying and rebuilding report what is wrong with an event of another shape."""
     path = tmp_path / "log"
     with Session(path) as session:
         session.user_message(user("hi"))
@@ -1184,7 +1184,7 @@ def _wait_for(receiver: Any) -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_closing_gives_the_lock_back_though_a_forked_child_lives(tmp_path: Path) -> None:
-    """The child has inherited the handle, and nothing of its right to the file."""
+    """A forked child that still has the handle does not keep the lock."""
     session = Session(tmp_path / "log")
     context = multiprocessing.get_context("fork")
     receiver, sender = context.Pipe(duplex=False)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What is left of a session when its process is killed, or its file cut, anywhere.
+"""What is left of a session when its process is killed, or its file cut, at any point.
 
-A real process is stopped with SIGKILL at many points; and every byte prefix of a whole log is
-opened. What opens must be what was written, up to a point, and its history one that a strict
+A real process is stopped with SIGKILL at many points, and every byte prefix of a whole log is
+opened. The opened log must be a beginning of what was written, with a history that a strict
 provider accepts.
 """
 
@@ -143,7 +143,7 @@ def whole_log(path: Path) -> List[Event]:
 
 
 def test_any_prefix_of_a_log_opens_to_a_valid_history(tmp_path: Path) -> None:
-    """Cut at every byte, the log opens with every whole line, and its history is accepted."""
+    """A log cut at any byte opens with every whole line, and its history is valid."""
     path, cut = tmp_path / "whole", tmp_path / "cut"
     events = whole_log(path)
     raw = path.read_bytes()

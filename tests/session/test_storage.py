@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The file under a session: a mark before its first line, and what others do to it meanwhile."""
+"""The file under a session: a BOM before its first line, and changes by somebody else."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def hello(path: Path) -> bytes:
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"])
 def test_bom_is_read_past(tmp_path: Path, end: bytes) -> None:
-    """A log that an editor saved with a BOM, and with its line ends, opens and goes on."""
+    """A log that an editor saved with a BOM and other line ends opens and goes on."""
     path = tmp_path / "log"
     path.write_bytes(BOM + hello(path).replace(b"\n", end))
     for size in (2, 3):
@@ -52,7 +52,7 @@ def test_bom_is_read_past(tmp_path: Path, end: bytes) -> None:
 
 
 def test_torn_line_after_a_bom_is_cut_and_the_bom_stays(tmp_path: Path) -> None:
-    """What is dropped of such a file is counted without the mark."""
+    """The count of dropped bytes leaves out the BOM."""
     path = tmp_path / "log"
     whole = BOM + hello(path)
     path.write_bytes(whole + b'{"seq":2,')
@@ -62,7 +62,7 @@ def test_torn_line_after_a_bom_is_cut_and_the_bom_stays(tmp_path: Path) -> None:
 
 
 def test_file_with_a_bom_that_is_no_session_is_left_alone(tmp_path: Path) -> None:
-    """Notes with a BOM keep every byte."""
+    """Another kind of file with a BOM keeps every byte."""
     (tmp_path / "notes").write_bytes(BOM + b"dear diary")
     error_of(lambda: Session.open(tmp_path / "notes"))
     assert (tmp_path / "notes").read_bytes() == BOM + b"dear diary"
@@ -110,7 +110,7 @@ deeds = pytest.mark.parametrize("deed", DEEDS)
 def test_file_that_is_not_ours_any_more_is_noticed_at_the_next_sync(
     tmp_path: Path, deed: str, durability: str, act: Callable[[Session], Any]
 ) -> None:
-    """The event is refused, nothing is written after it, and the error says what to do."""
+    """The event is refused, nothing is written, and the error says what to do."""
     path = tmp_path / "log"
     log = Session(path, durability=durability)
     log.user_message(Message("user", "hi"))
@@ -129,7 +129,7 @@ def test_file_that_is_not_ours_any_more_is_noticed_at_the_next_sync(
 def test_file_that_is_not_ours_any_more_is_noticed_at_closing(
     tmp_path: Path, deed: str, durability: str
 ) -> None:
-    """Closing says so at every durability; after that the session takes nothing more."""
+    """Closing raises at every durability; then the session accepts nothing more."""
     log = Session(tmp_path / "log", durability=durability)
     log.chunk(TextDelta(0, "x"))
     DEEDS[deed](tmp_path / "log")
@@ -142,7 +142,7 @@ def test_file_that_is_not_ours_any_more_is_noticed_at_closing(
 @posix_only
 @pytest.mark.parametrize("deed", GONE)
 def test_events_of_a_lost_file_can_be_written_elsewhere(tmp_path: Path, deed: str) -> None:
-    """What was recorded is saved after the ``with`` has raised, and a session goes on with it."""
+    """After the ``with`` has raised, the events can be saved, and a session continues them."""
     log = Session(tmp_path / "log")
     with pytest.raises(LlmError), log:
         log.user_message(Message("user", "hi"))
@@ -156,7 +156,7 @@ def test_events_of_a_lost_file_can_be_written_elsewhere(tmp_path: Path, deed: st
 
 @posix_only
 def test_lost_file_that_was_saved_closes_in_silence(tmp_path: Path) -> None:
-    """Once its events are elsewhere there is nothing to tell at closing."""
+    """Once the events are saved elsewhere, closing raises nothing."""
     with Session(tmp_path / "log") as log:
         (tmp_path / "log").unlink()
         error_of(lambda: log.turn_end("stop"))
@@ -166,7 +166,7 @@ def test_lost_file_that_was_saved_closes_in_silence(tmp_path: Path) -> None:
 
 @posix_only
 def test_file_put_in_anothers_place_is_never_written(tmp_path: Path) -> None:
-    """A second session that opened the path has it for itself."""
+    """A second session at the path is not disturbed by the first."""
     path = tmp_path / "log"
     first = Session(path)
     path.unlink()
@@ -184,7 +184,7 @@ def test_file_put_in_anothers_place_is_never_written(tmp_path: Path) -> None:
 def test_relative_path_is_looked_for_where_it_was_opened(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A program that changes its folder has not lost its session."""
+    """A program that changes its folder keeps its session."""
     monkeypatch.chdir(tmp_path)
     with Session("log") as log:
         os.chdir("/")
@@ -194,7 +194,7 @@ def test_relative_path_is_looked_for_where_it_was_opened(
 
 @posix_only
 def test_symbolic_link_to_the_file_is_as_good_as_its_name(tmp_path: Path) -> None:
-    """The link leads to the file that is open."""
+    """A session opened through a link to its file works."""
     (tmp_path / "link").symlink_to(tmp_path / "log")
     with Session(tmp_path / "link") as log:
         log.turn_end("stop")
@@ -206,7 +206,7 @@ def test_symbolic_link_to_the_file_is_as_good_as_its_name(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("where", ["memory", "file"])
 def test_save_as_copies_the_log_and_leaves_it_open(tmp_path: Path, where: str) -> None:
-    """The copy is a session of its own; this one goes on where it was."""
+    """The copy is another session; this session goes on in its own file."""
     with Session(None if where == "memory" else tmp_path / "log") as log:
         log.user_message(Message("user", "hi"))
         log.save_as(tmp_path / "new")
@@ -217,7 +217,7 @@ def test_save_as_copies_the_log_and_leaves_it_open(tmp_path: Path, where: str) -
 
 
 def test_save_as_never_writes_over_a_file(tmp_path: Path) -> None:
-    """A file that is there keeps its content, also the session's own."""
+    """An existing file keeps its content, also the session's own file."""
     (tmp_path / "new").write_text("mine")
     with Session(tmp_path / "log") as log:
         for name in ("new", "log", "missing/new"):
@@ -227,7 +227,7 @@ def test_save_as_never_writes_over_a_file(tmp_path: Path) -> None:
 
 
 def test_save_as_that_fails_leaves_no_file(tmp_path: Path) -> None:
-    """A closed session cannot be read, so there is no half copy of it."""
+    """A closed session cannot be read, so no half copy of it is left."""
     log = Session(tmp_path / "log")
     log.close()
     assert "closed" in error_of(lambda: log.save_as(tmp_path / "new"))
@@ -241,7 +241,7 @@ def test_save_as_that_fails_leaves_no_file(tmp_path: Path) -> None:
 def test_events_that_were_written_over_are_not_copied(
     tmp_path: Path, write_over: Callable[[bytes], bytes]
 ) -> None:
-    """A file whose bytes somebody else changed gives an error, and not a damaged copy."""
+    """A file whose bytes somebody else changed gives an error, not a damaged copy."""
     log = Session(tmp_path / "log")
     log.user_message(Message("user", "hi"))
     (tmp_path / "log").write_bytes(write_over((tmp_path / "log").read_bytes()))

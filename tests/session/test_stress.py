@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Threads that record, read, close and fork at once: what is in the files afterwards.
 
-Each round has a log of its own and strangers' files that are opened all the while, whose
-descriptors are those the log has just given back. Seeded; the seed is printed.
+Each round has its own log. Meanwhile other files are opened, which get the descriptors that the
+log has just closed. Seeded; the seed is printed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PATIENCE = 20.0  # seconds; a child that hangs does so for ever
 
 
 def record(log: Session, chance: random.Random, told: List[int]) -> None:
-    """Record until the log is closed; ``told`` gets the number of each event."""
+    """Record until the log is closed; put the number of each event into ``told``."""
     try:
         while True:
             kind = chance.randrange(4)
@@ -58,7 +58,7 @@ def read(log: Session) -> None:
 
 
 def open_strangers(folder: Path, number: int, done: threading.Event) -> None:
-    """Open file after file, and write into none of them."""
+    """Open file after file, and write into none."""
     count = 0
     while not done.is_set():
         with (folder / f"stranger-{number}-{count % 40}").open("ab"):
@@ -66,7 +66,7 @@ def open_strangers(folder: Path, number: int, done: threading.Event) -> None:
 
 
 def fork_and_use(log: Session) -> None:
-    """Fork; the child reads the log, writes one of its own, and is refused this one."""
+    """Fork; the child reads the log, is refused to write it, and writes one of its own."""
     receiver, sender = os.pipe()
     child = os.fork()
     if child == 0:
@@ -93,7 +93,7 @@ def fork_and_use(log: Session) -> None:
 
 
 def one_round(folder: Path, chance: random.Random, forks: int) -> None:
-    """One log under all of it; then what is in the files."""
+    """Run all of it on one log, then check the files."""
     faults: List[BaseException] = []
 
     def start(action: Callable[..., None], *args: Any) -> threading.Thread:
@@ -160,11 +160,11 @@ def run_rounds(folder: Path, rounds: int, forks: int) -> None:
 
 
 def test_log_is_safe_under_threads_forks_and_closing(tmp_path: Path) -> None:
-    """No line in a stranger's file, no child that hangs, no event lost or numbered twice."""
+    """No line in another file, no child that hangs, no event lost or numbered twice."""
     run_rounds(tmp_path, rounds=8, forks=2)
 
 
 @pytest.mark.long
 def test_log_is_safe_under_threads_forks_and_closing_for_long(tmp_path: Path) -> None:
-    """The same, often enough to meet what is rare."""
+    """The same, for many rounds, to meet rare orders of events."""
     run_rounds(tmp_path, rounds=80, forks=3)

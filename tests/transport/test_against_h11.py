@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""Our body framing beside h11's, our inflater beside zlib's, on the same random bytes.
+"""Compares our body framing with h11, and our inflater with zlib, on the same random bytes.
 
-The transport ends bodies itself. Here thousands of seeded answers, good and broken, cut
-anywhere, go through it and through a well-kept reader: the same body comes out and the same end,
-and what the other one refuses is refused. A failure prints the seed and the bytes.
+The transport finds the end of a body itself. Thousands of seeded answers, good and broken, cut
+anywhere, go through it and through h11. Both must give the same body and end, and refuse the
+same answers. A failure prints the seed and the bytes.
 
-Two differences are wanted. A body whose last chunk came is whole even where the connection
-closes before the blank line after it (RFC 9112, section 8). Transfer codings besides chunked are
-undone, which h11 does not do; none are made here.
+Two differences are wanted. A body whose last chunk came is whole, even if the connection closes
+before the blank line after it (RFC 9112, section 8). And we undo transfer codings besides
+chunked, which h11 does not; the answers here have none.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Read = Tuple[bytes, str]
 
 
 class Pieces:
-    """A socket whose reads are given, then closed."""
+    """A socket whose reads return these pieces, and then the end."""
 
     def __init__(self, pieces: List[bytes]) -> None:
         self._pieces = list(pieces)
@@ -56,7 +56,7 @@ class Pieces:
 
 
 def read_by_us(pieces: List[bytes]) -> Tuple[bytes, str, bytes]:
-    """Return the body, how it ended, and what stood behind it."""
+    """Return the body, how it ended, and the bytes after it."""
     sock = Pieces(pieces)
     response: Any = http.client.HTTPResponse(sock)  # type: ignore[arg-type]
     response.begin()
@@ -75,7 +75,7 @@ def read_by_us(pieces: List[bytes]) -> Tuple[bytes, str, bytes]:
 
 
 def read_by_h11(pieces: List[bytes]) -> Tuple[bytes, str, bytes]:
-    """The same by h11."""
+    """Return the same facts as read by h11."""
     connection = h11.Connection(h11.CLIENT)
     connection.send(h11.Request(method="POST", target="/", headers=[("Host", "x")]))
     connection.send(h11.EndOfMessage())
@@ -95,14 +95,14 @@ def read_by_h11(pieces: List[bytes]) -> Tuple[bytes, str, bytes]:
 
 
 def cut(data: bytes, rng: random.Random) -> List[bytes]:
-    """Cut bytes anywhere: whole, in two, in many, or one by one."""
+    """Cut bytes anywhere: not at all, in two, in many, or into single bytes."""
     most = rng.choice((0, 1, 5, len(data)))
     marks = sorted({rng.randrange(len(data) + 1) for _ in range(most)} - {0, len(data)})
     return [data[a:b] for a, b in zip([0, *marks], [*marks, len(data)])]
 
 
 def chunked(rng: random.Random) -> bytes:
-    """Return a chunked body; most are sound, and each part may be odd."""
+    """Return a chunked body; most are sound, but any part may be broken."""
     def odd(sound: bytes, *others: bytes) -> bytes:
         return rng.choice(others) if rng.random() < 0.02 else sound
 
@@ -155,19 +155,19 @@ def answer(rng: random.Random) -> bytes:
 
 
 def ends_alike(ours: Tuple[bytes, str, bytes], theirs: Tuple[bytes, str, bytes]) -> bool:
-    """Say whether both read the same, but for the difference the module's docstring allows."""
+    """Say whether both read the same, except for the difference in the module's docstring."""
     if ours == theirs:
         return True
     if theirs[1] == WHOLE:
         return False
     if ours[1] == WHOLE:  # closed within the trailers
         return theirs[1] == CUT and ours[0] == theirs[0]
-    # Both refuse it. Where a line never ends the one waits for more and the other does not.
+    # Both refuse it. If a line never ends, one reader waits for more and the other does not.
     return ours[0] == theirs[0]
 
 
 def compare(seed: int, count: int) -> None:
-    """Read ``count`` random answers, each cut at random, by both."""
+    """Read ``count`` random answers, each cut at random, with both readers."""
     rng = random.Random(seed)
     ends = {WHOLE: 0, CUT: 0, REFUSED: 0}
     for number in range(count):
@@ -181,13 +181,13 @@ def compare(seed: int, count: int) -> None:
 
 
 def test_bodies_end_where_h11_ends_them() -> None:
-    """The same body, the same end, the same bytes behind it; what h11 refuses is refused."""
+    """Both find the same body, end and rest, and refuse the same input."""
     compare(20260, 2500)
 
 
 @pytest.mark.long
 def test_bodies_end_where_h11_ends_them_long() -> None:
-    """The same for longer, from another start each time."""
+    """The same with more answers, and another seed in each run."""
     compare(int(time.time()), 60_000)
 
 
@@ -195,7 +195,7 @@ def test_bodies_end_where_h11_ends_them_long() -> None:
 
 
 def inflate(coding: str, pieces: List[bytes], limit: int) -> Read:
-    """Decode pieces by our inflater, never more than ``limit`` bytes at once."""
+    """Decode pieces with our inflater, at most ``limit`` bytes at once."""
     machine = decoder_for(coding)
     assert machine is not None
     got = b""
@@ -213,7 +213,7 @@ def inflate(coding: str, pieces: List[bytes], limit: int) -> Read:
 
 
 def inflate_whole(coding: str, data: bytes) -> Read:
-    """Decode by zlib, a byte at a time, so that what came before a fault is known."""
+    """Decode with zlib, a byte at a time, to learn what came before a fault."""
     got, raw, kinds = b"", coding == "deflate", (31,) if coding == "gzip" else (15, -15)
     if raw:  # with its wrapper or without: which of the two the first two bytes say
         wrapped = len(data) > 1 and data[0] & 15 == 8 and (data[0] * 256 + data[1]) % 31 == 0
@@ -236,7 +236,7 @@ def inflate_whole(coding: str, data: bytes) -> Read:
 
 
 def compressed(rng: random.Random) -> Tuple[str, bytes]:
-    """Return a coding and bytes of it; some broken, cut or followed by more."""
+    """Return a coding and bytes in it; some are broken, cut or followed by more."""
     text = bytes(rng.choice(b"ab") for _ in range(rng.choice((0, 1, 20, 300))))
     text += b"z" * rng.choice((0, 0, 5000)) + rng.randbytes(rng.choice((0, 30)))
     kind = rng.choice(("gzip", "zlib", "raw"))

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Nothing is sent twice: whatever way a connection dies, one call is one whole request.
+"""Nothing is sent twice: however a connection dies, one call sends at most one whole request.
 
 A server counts the requests that it got whole, and those that were begun. It dies before, while
-or after the request is written, at once or later, by FIN, RST, half a head or silence, on a fresh
-connection or a reused one, plain, over TLS and through a proxy. The cases of one test run at the
-same time.
+or after the request is written, at once or later, by FIN, RST, half a head or silence. The
+connection is new or reused; plain, over TLS or through a proxy. The cases of one test run at
+the same time.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ ENDINGS = ("FIN", "RST", "half a head", "silence")
 
 
 class Case(NamedTuple):
-    """One way to die."""
+    """One way in which a connection dies."""
 
     when: str  # before, while or after the request is written
     reused: bool
@@ -53,12 +53,13 @@ class Case(NamedTuple):
 
     @property
     def prompt(self) -> str:
-        """A prompt that no buffer takes whole, where the connection is to die under it."""
+        """Return a prompt that no buffer takes whole, if the connection is to die while it is
+        sent."""
         return "hi" if self.when == "after" else BIG
 
 
 class DyingServer:
-    """Answers one request where the connection is to be reused; dies under the next."""
+    """Answers one request if the connection is to be reused; dies at the next one."""
 
     def __init__(self, case: Case, tls: bool) -> None:
         self._case = case
@@ -120,7 +121,7 @@ class DyingServer:
 
 
 def told_of(case: Case, way: str) -> str:
-    """Make one call against a dying server; return what is wrong with its outcome, or ""."""
+    """Make one call to a dying server; return what is wrong with its outcome, or ""."""
     server = DyingServer(case, way == "tls")
     with RawServer(server) as raw, Proxy() as proxy:
         url = raw.url.replace("http:", "https:") if way == "tls" else raw.url
@@ -144,7 +145,7 @@ def told_of(case: Case, way: str) -> str:
         wrong.append(f"{server.whole} whole, {server.begun} begun, {stream.attempts} attempts")
     if server.whole and not sent:
         wrong.append("the server has the whole request, and the failure says it has not")
-    # A proxy may have taken the whole request from us, and tells its own story of the server.
+    # A proxy may have taken the whole request from us, and reports the server's fault itself.
     wanted = ("TIMEOUT",) if case.ending == "silence" else ("TRANSPORT", "TIMEOUT")
     if got not in wanted:
         wrong.append(f"the outcome is {got}")
@@ -152,7 +153,7 @@ def told_of(case: Case, way: str) -> str:
 
 
 def run_together(cases: List[Case], way: str) -> List[str]:
-    """Run the cases at the same time; return what went wrong."""
+    """Run the cases at the same time; return what is wrong."""
     wrong: List[str] = []
 
     def run(case: Case) -> None:
@@ -177,7 +178,7 @@ def run_together(cases: List[Case], way: str) -> List[str]:
     pytest.param(0.3, marks=pytest.mark.long), pytest.param(3.0, marks=pytest.mark.long),
 ])
 def test_request_reaches_the_server_once(way: str, delay: float) -> None:
-    """However the connection dies: at most one whole request, and no more than ``attempts``."""
+    """However the connection dies, the server gets one whole request at most."""
     whens = ("before", "while", "after")
     cases = [Case(*one, delay) for one in product(whens, (False, True), ENDINGS)]
     assert run_together(cases, way) == []
@@ -199,13 +200,13 @@ class Server:
 
 
 def reset(sock: socket.socket) -> None:
-    """Close with RST, unread bytes or none."""
+    """Close with RST, also if there are no unread bytes."""
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     sock.close()
 
 
 def test_request_that_was_written_whole_and_lost_is_told() -> None:
-    """Who has it may be at work on it: it is worth another try only if the policy says so."""
+    """The server may be working on it, so only the policy can have it sent again."""
     server = Server(lambda sock, _: read_request(sock) and None)
     with RawServer(server) as raw, Client("m", base_url=raw.url) as client:
         assert client.complete("x").text == "ok"
@@ -219,7 +220,7 @@ def test_request_that_was_written_whole_and_lost_is_told() -> None:
 
 
 def test_request_that_was_not_taken_whole_goes_out_again_and_counts() -> None:
-    """The reused connection breaks under a long request: a fresh one takes it, attempt two."""
+    """If a reused connection breaks in a long request, a new one takes it as attempt two."""
     def then(sock: socket.socket, number: int) -> None:
         if number == 1:
             sock.recv(1000)
@@ -233,7 +234,7 @@ def test_request_that_was_not_taken_whole_goes_out_again_and_counts() -> None:
 
 
 def test_second_try_is_the_last() -> None:
-    """The fresh connection breaks under the request too: told, with two attempts."""
+    """If the new connection breaks in the request too, the call fails after two attempts."""
     def serve(sock: socket.socket) -> None:
         if raw.connections == 1:
             read_request(sock)
@@ -252,7 +253,7 @@ def test_second_try_is_the_last() -> None:
 
 @pytest.mark.parametrize("stray", [b"", b"HTTP/1.1 408 Request Timeout\r\n\r\n"])
 def test_nothing_is_written_to_a_reused_connection_that_turned_readable(stray: bytes) -> None:
-    """The server may leave, or say goodbye, after the pool has looked: it gets no request."""
+    """If the server closes it after the pool has checked it, no request is written."""
     leave, got = threading.Event(), []
 
     def then(sock: socket.socket, _number: int) -> None:
@@ -276,7 +277,7 @@ def test_nothing_is_written_to_a_reused_connection_that_turned_readable(stray: b
 
 
 class Broken(requests.adapters.HTTPAdapter):
-    """An adapter of the caller's whose every request is lost."""
+    """A caller's adapter that loses every request."""
 
     sent = 0
 
@@ -286,7 +287,7 @@ class Broken(requests.adapters.HTTPAdapter):
 
 
 def test_request_through_an_adapter_of_the_callers_is_not_repeated() -> None:
-    """Nobody here knows what became of it, so it is sent once and nothing is said of it."""
+    """It is sent once, and ``request_sent`` is absent because nobody here knows it."""
     with requests.Session() as session, closing(Transport(http_session=session)) as transport:
         adapter = Broken()
         session.mount("http://", adapter)
@@ -296,7 +297,7 @@ def test_request_through_an_adapter_of_the_callers_is_not_repeated() -> None:
 
 @pytest.mark.parametrize("way", ["plain", "tls"])
 def test_answer_that_is_there_is_read_when_writing_breaks_off(way: str) -> None:
-    """A refusal sent before the request was read, then a reset: the refusal counts."""
+    """A refusal sent before the request was read is the answer, although a reset follows."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(*SERVER_FILES)
     refusal = b"HTTP/1.1 413 Too Large\r\nContent-Length: 3\r\n\r\nbig"
@@ -323,7 +324,7 @@ def test_answer_that_is_there_is_read_when_writing_breaks_off(way: str) -> None:
 
 @pytest.mark.parametrize("carrier", ["call", "session", "auth"])
 def test_transfer_encoding_of_the_callers_is_refused(carrier: str) -> None:
-    """Beside the length it would make one request two: smuggling, or a body that never ends."""
+    """With a length too, a server could read two requests, or a body without an end."""
     def sign(request: Any) -> Any:
         request.headers["transfer-encoding"] = "chunked"
         return request
@@ -339,7 +340,7 @@ def test_transfer_encoding_of_the_callers_is_refused(carrier: str) -> None:
 
 
 def test_close_among_calls_ends_them_with_a_sentence() -> None:
-    """Each call is answered, or told that the client was closed."""
+    """Each call gets its answer, or an error that says the client was closed."""
     ends: List[str] = []
 
     def call(client: Client) -> None:
@@ -369,7 +370,7 @@ def test_close_among_calls_ends_them_with_a_sentence() -> None:
 
 @pytest.mark.long
 def test_calls_at_the_servers_keep_alive_limit(capsys: pytest.CaptureFixture[str]) -> None:
-    """A thousand calls, each as the server is about to leave: hardly one is lost."""
+    """Of a thousand calls made as the server is about to close, hardly one is lost."""
     lost, limit = 0, 0.02
     with LoopbackServer([{"body": "x", "close_idle_after": limit}]) as server:
         with closing(Transport()) as transport:

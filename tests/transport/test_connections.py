@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Connections as a user of ``Client`` meets them: kept, healed, dropped, never mixed up.
+"""Connections as a user of ``Client`` meets them: kept, replaced, closed, never mixed up.
 
-Plain and over TLS, from one thread and from fifty, over a fork; what a caller sees, what the
-server saw, and what is left afterwards. Rows T18, S17, S18 and C11 of FAULTS.md.
+Plain and over TLS, from one thread and from fifty, over a fork. The tests check what the caller
+and the server see, and what is left afterwards. Rows T18, S17, S18 and C11 of FAULTS.md.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ WHOLE_BODY = (b'data: {"choices":[{"index":0,"delta":{"content":"ok"}}]}\n\n'
 
 @pytest.fixture(params=["plain", "tls"])
 def tls(request: Any) -> Any:
-    """What ``LoopbackServer`` takes for plain HTTP and for TLS."""
+    """Give the TLS argument of ``LoopbackServer``: once for plain HTTP and once for TLS."""
     return SERVER_FILES if request.param == "tls" else None
 
 
@@ -58,7 +58,7 @@ def client_of() -> Iterator[Callable[..., Client]]:
 
 
 def failure_of(call: Callable[[], Any]) -> LlmError:
-    """Return the LlmError a call ends with."""
+    """Return the LlmError that a call ends with."""
     with pytest.raises(LlmError) as caught:
         call()
     return caught.value
@@ -79,7 +79,7 @@ def whole(length: int = len(WHOLE_BODY)) -> bytes:
 def test_hundred_sequential_calls_use_one_connection(
     client_of: Callable[..., Client], answer: Dict[str, Any], tls: Any
 ) -> None:
-    """However the stream is consumed, as long as it is consumed to its end."""
+    """It does not matter how a stream is consumed, if it is consumed to its end."""
     def iterate(stream: Any) -> str:
         return "".join(chunk.text for chunk in stream if isinstance(chunk, TextDelta))
 
@@ -97,7 +97,7 @@ def test_hundred_sequential_calls_use_one_connection(
 
 
 def test_call_after_a_refusal_works(client_of: Callable[..., Client], tls: Any) -> None:
-    """An answer that says no leaves nothing behind that could be taken for the next one."""
+    """Nothing of an error answer is taken for the next answer."""
     no = {"status": 400, "json": {"error": {"message": "no"}}}
     with LoopbackServer([no, ECHO, no, ECHO], tls=tls) as server:
         client = client_of(server)
@@ -136,7 +136,7 @@ def test_bytes_after_done_never_reach_the_next_answer(
 def test_bytes_behind_the_body_never_reach_the_next_answer(
     client_of: Callable[..., Client], behind: bytes
 ) -> None:
-    """A server that sends more than it announced loses its connection."""
+    """If a server sends more than it announced, the connection is closed."""
     def serve(sock: socket.socket) -> None:
         read_request(sock)
         sock.sendall(whole() + behind)
@@ -152,7 +152,7 @@ def test_bytes_behind_the_body_never_reach_the_next_answer(
 def test_half_read_answer_never_reaches_the_next(
     client_of: Callable[..., Client], tls: Any
 ) -> None:
-    """Left in the middle, ten times: the next call gets its own answer."""
+    """After a stream was left in the middle, ten times, the next call gets its own answer."""
     slow = {"steps": [{"answer": {"text": "You said {last_user}.", "every": 0.005}}]}
     with LoopbackServer([slow], tls=tls) as server:
         client = client_of(server)
@@ -169,7 +169,7 @@ def test_half_read_answer_never_reaches_the_next(
 def test_done_on_an_open_socket_ends_the_message_at_once(
     client_of: Callable[..., Client], framing: str, tls: Any
 ) -> None:
-    """The server says ``[DONE]`` and keeps the socket: message now, connection dropped."""
+    """If the server keeps the socket open after ``[DONE]``, the message does not wait."""
     held = {"steps": [*ECHO["steps"], {"stall": True}], "framing": framing}
     with LoopbackServer([held, ECHO], tls=tls) as server:
         client = client_of(server)
@@ -184,7 +184,7 @@ def test_done_on_an_open_socket_ends_the_message_at_once(
 def test_finish_chunk_does_not_wait_for_the_body_to_end(
     client_of: Callable[..., Client]
 ) -> None:
-    """The finish is handed out before the rest of the body is looked at."""
+    """The finish is handed out before the rest of the body is read."""
     held = {"steps": [*ECHO["steps"], {"sleep": 5.0}]}
     with LoopbackServer([held]) as server:
         stream = client_of(server).stream("x")
@@ -240,9 +240,9 @@ def leave_by_text(client: Client) -> None:
 def test_leaving_closes_the_connection_without_the_garbage_collector(
     client_of: Callable[..., Client], leave: Callable[[Client], Any], tls: Any
 ) -> None:
-    """The server sees it at once, nothing is asked twice, and no cycle is in the way.
+    """The server sees the close at once, no request is repeated, and no cycle delays it.
 
-    A stream that is closed, or left by ``with``, need not even be let go of.
+    After ``close()`` or the end of ``with``, this is so even if a reference is kept.
     """
     with LoopbackServer([STALLED], tls=tls) as server:
         client = client_of(server, retry=RetryPolicy(initial_delay=0.01))
@@ -268,7 +268,7 @@ def test_streams_in_cycles_are_closed_by_the_garbage_collector(
             held: List[Any] = [client.stream("x")]
             held.append(held)
             next(held[0])
-            # Collections at odd moments: they change the order in which the parts are found.
+            # Collections at odd moments change the order in which the parts are found.
             junk: List[Any] = [[] for _ in range(100 * (number % 7))]
             del held, junk
             if number % 5 == 0:
@@ -287,7 +287,7 @@ def test_streams_in_cycles_are_closed_by_the_garbage_collector(
 def test_stale_connection_is_healed_unseen(
     client_of: Callable[..., Client], ending: Dict[str, Any], tls: Any
 ) -> None:
-    """The server left between two calls: each is one attempt, and no retry is told."""
+    """The server closed it between two calls: each call is one attempt, without a retry."""
     told: List[Any] = []
     with LoopbackServer([{**ECHO, **ending}], tls=tls) as server:
         client = client_of(server, retry=RetryPolicy(), on_retry=told.append)
@@ -302,7 +302,7 @@ def test_stale_connection_is_healed_unseen(
 def test_calls_that_race_the_servers_goodbye_are_answered_or_told(
     client_of: Callable[..., Client], tls: Any
 ) -> None:
-    """A request that went out whole just as the server left is told, and never sent twice."""
+    """A request written whole as the server closes fails the call, and is never sent twice."""
     with LoopbackServer([{**ECHO, "keep_alive": False}], tls=tls) as server:
         client, answered = client_of(server), 0
         for number in range(40):
@@ -316,7 +316,7 @@ def test_calls_that_race_the_servers_goodbye_are_answered_or_told(
 
 
 def test_fresh_connection_that_fails_is_told(client_of: Callable[..., Client]) -> None:
-    """No second request behind the caller's back."""
+    """The call fails, and no second request is made."""
     with RawServer(answering(b"")) as server:
         stream = client_of(server).stream("x")
         assert failure_of(lambda: stream.message).code == "TRANSPORT"
@@ -329,7 +329,7 @@ def test_fresh_connection_that_fails_is_told(client_of: Callable[..., Client]) -
 def test_fifty_threads_on_one_client_get_fifty_right_answers(
     client_of: Callable[..., Client], tls: Any
 ) -> None:
-    """All at once, three times each, over a pool that keeps ten."""
+    """All call at once, three times each, with a pool that keeps ten."""
     slow = {"steps": [{"answer": {"text": "You said {last_user}, did you not?", "every": 0.002}}]}
     got: Dict[int, List[str]] = {number: [] for number in range(50)}
     start = threading.Barrier(50)
@@ -352,7 +352,7 @@ def test_fifty_threads_on_one_client_get_fifty_right_answers(
 
 
 def test_streams_make_no_threads(client_of: Callable[..., Client], tls: Any) -> None:
-    """Ten streams under way at once: no thread but the server's."""
+    """Ten open streams start no thread; the server has its own."""
     def ours() -> List[str]:
         names = [thread.name for thread in threading.enumerate()]
         return sorted(name for name in names if not name.startswith("loopback"))
@@ -371,7 +371,7 @@ def test_streams_make_no_threads(client_of: Callable[..., Client], tls: Any) -> 
 def test_interleaved_streams_in_one_thread_keep_apart(
     client_of: Callable[..., Client], tls: Any
 ) -> None:
-    """Pulled in turn, each over its own connection; afterwards both are kept."""
+    """Two streams pulled in turn use two connections, and both are kept afterwards."""
     with LoopbackServer([ECHO], tls=tls) as server:
         client = client_of(server)
         for _ in range(3):
@@ -388,7 +388,7 @@ def test_interleaved_streams_in_one_thread_keep_apart(
 
 
 def in_child(action: Callable[[], bool]) -> bool:
-    """Run ``action`` in a forked child; return what it returned. No exception gets out."""
+    """Run ``action`` in a forked child and return its result; no exception gets out."""
     with warnings.catch_warnings():
         # Python 3.12 and later warn of threads; those here are the server's
         warnings.simplefilter("ignore", DeprecationWarning)
@@ -406,7 +406,7 @@ def in_child(action: Callable[[], bool]) -> bool:
 def test_client_made_before_a_fork_works_in_both(
     client_of: Callable[..., Client], tls: Any
 ) -> None:
-    """The child opens its own connection and keeps that; the parent's idle one stays good."""
+    """The child opens and keeps its own connection; the parent's idle one stays good."""
     def child() -> bool:
         texts = [client.complete(f"child {number}").text for number in range(2)]
         client.close()
@@ -425,7 +425,7 @@ def test_client_made_before_a_fork_works_in_both(
 def test_stream_under_way_survives_what_a_child_does_to_its_copy(
     client_of: Callable[..., Client], how: str, tls: Any
 ) -> None:
-    """The child closes, collects or just leaves: the parent's answer comes whole."""
+    """If the child closes, collects or exits, the parent's answer still comes whole."""
     slow = {"steps": [{"answer": {"text": "You said {last_user} in time.", "every": 0.02}}]}
     with LoopbackServer([slow], tls=tls) as server:
         client = client_of(server)
@@ -448,7 +448,7 @@ def test_stream_under_way_survives_what_a_child_does_to_its_copy(
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_unused_client_works_in_many_children(client_of: Callable[..., Client]) -> None:
-    """Made before any call, as a pre-forking server does: each child has its own connection."""
+    """A client made before the fork, as pre-forking servers do, connects in each child."""
     with LoopbackServer([ECHO]) as server:
         client = client_of(server)
         for number in range(3):
@@ -461,7 +461,7 @@ def test_unused_client_works_in_many_children(client_of: Callable[..., Client]) 
 
 
 def test_client_that_is_never_closed_warns_of_nothing(tls: Any) -> None:
-    """Idle connections go with the client: no ResourceWarning, no descriptor left."""
+    """Its idle connections close with it: no ResourceWarning, no open descriptor."""
     with LoopbackServer([ECHO], tls=tls) as server, warnings.catch_warnings():
         warnings.simplefilter("error", ResourceWarning)
         for _ in range(5):
@@ -474,7 +474,7 @@ def test_client_that_is_never_closed_warns_of_nothing(tls: Any) -> None:
 
 
 def test_closed_client_lets_a_running_stream_end(client_of: Callable[..., Client]) -> None:
-    """Only idle connections go; a later call is refused."""
+    """close() closes only idle connections, and refuses later calls."""
     slow = {"steps": [{"answer": {"text": "You said {last_user}.", "every": 0.01}}]}
     with LoopbackServer([slow]) as server:
         client = client_of(server)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """What goes wrong in the field, as a user of ``Client`` meets it: a test per row of FAULTS.md.
 
-Rows of transport, errors and retry, cancellation, and those of other sections that need a
-server. Every answer is a script of the loopback provider; clocks are short and their bounds
-generous, since test_transport_clocks measures them.
+These are the rows of transport, errors and retry, and cancellation, and those of other sections
+that need a server. Every answer is a script of the loopback provider. Clocks are short and their
+bounds generous, because test_transport_clocks measures them.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ FRAMINGS = ("chunked", "close", "content-length", "http10")
 
 @pytest.fixture
 def serve() -> Iterator[Callable[..., LoopbackServer]]:
-    """Start a loopback provider; closed afterwards."""
+    """Start a loopback provider, and close it after the test."""
     servers: List[LoopbackServer] = []
 
     def start(*answers: Any, **rest: Any) -> LoopbackServer:
@@ -53,7 +53,7 @@ def serve() -> Iterator[Callable[..., LoopbackServer]]:
 
 @pytest.fixture
 def connect() -> Iterator[Callable[..., Client]]:
-    """Make a client of a provider; closed afterwards."""
+    """Make a client of a provider, and close it after the test."""
     clients: List[Client] = []
 
     def make(server: Any, **rest: Any) -> Client:
@@ -89,13 +89,13 @@ def ask(serve: Any, connect: Any) -> Callable[..., Any]:
 
 
 def code(outcome: Tuple[Any, Any]) -> str:
-    """The code of an outcome that must be a failure."""
+    """Return the code of an outcome that must be a failure."""
     assert outcome[1] is not None, outcome[0]
     return str(outcome[1].code)
 
 
 def elapsed(call: Callable[[], Any]) -> Tuple[Any, float]:
-    """The result of a call and the seconds it took."""
+    """Return the result of a call and the seconds it took."""
     began = time.monotonic()
     return call(), time.monotonic() - began
 
@@ -105,7 +105,7 @@ def elapsed(call: Callable[[], Any]) -> Tuple[Any, float]:
 
 @pytest.mark.parametrize("framing", FRAMINGS)
 def test_t1_deltas_come_as_they_are_sent(serve: Any, connect: Any, framing: str) -> None:
-    """T1: in every framing the first delta is there long before the body's end."""
+    """T1: in every framing the first delta comes long before the body's end."""
     steps = [{"text": "a"}, {"sleep": 0.4}, {"text": "b"}, *END]
     stream = connect(serve({"framing": framing, "steps": steps})).stream("hi")
     began = time.monotonic()
@@ -114,7 +114,7 @@ def test_t1_deltas_come_as_they_are_sent(serve: Any, connect: Any, framing: str)
 
 
 def test_t1_dripped_chunk(serve: Any, connect: Any) -> None:
-    """T1: one HTTP chunk announced large and dripped is handed on as it drips."""
+    """T1: a large HTTP chunk that drips is handed on as it drips."""
     steps = [{"text": "a"}, {"sleep": 0.4}, {"text": "b"}, *END]
     stream = connect(serve({"chunk_dripped": True, "steps": steps})).stream("hi")
     began = time.monotonic()
@@ -124,7 +124,7 @@ def test_t1_dripped_chunk(serve: Any, connect: Any) -> None:
 
 @pytest.mark.parametrize("coding", ["gzip", "deflate"])
 def test_t4_decompressed_body_is_capped(ask: Any, coding: str) -> None:
-    """T4: the limit counts decoded bytes; a bomb of zeros is refused."""
+    """T4: the limit counts decoded bytes, so a bomb of zeros is refused."""
     flood = {"raw": (": " + "x" * 998 + "\n\n") * 3000}
     answer = {coding: "flush", "steps": [{"text": "a"}, flood, *END]}
     outcome = ask(answer, limits=Limits(max_stream_bytes=1_000_000))
@@ -132,7 +132,7 @@ def test_t4_decompressed_body_is_capped(ask: Any, coding: str) -> None:
 
 
 def test_t5_compressed_although_nobody_asked(serve: Any, connect: Any) -> None:
-    """T5: identity is asked for; what is compressed all the same is read as it comes."""
+    """T5: identity is asked for, but a compressed body is still read as it comes."""
     steps = [{"text": "a"}, {"sleep": 0.4}, {"text": "b"}, *END]
     server = serve({"gzip": "flush", "steps": steps})
     stream = connect(server).stream("hi")
@@ -143,13 +143,13 @@ def test_t5_compressed_although_nobody_asked(serve: Any, connect: Any) -> None:
 
 
 def test_t5_compressed_and_held_back_until_the_end(ask: Any) -> None:
-    """T5: without a flush between frames all of it comes late, and is right."""
+    """T5: without a flush between frames the text comes late, but it is right."""
     assert ask({"gzip": "noflush", **HI})[0].text == "hello big world"
 
 
 @pytest.mark.parametrize("coding", ["gzip", "deflate"])
 def test_t5_bad_compression(ask: Any, coding: str) -> None:
-    """T5: bytes that do not decode are a malformed response, with what had come."""
+    """T5: bytes that cannot be decoded are MALFORMED_RESPONSE, with the partial text."""
     outcome = ask({coding: "bad", "steps": [{"text": "a"}, {"text": "b"}, *END]})
     assert code(outcome) in ("MALFORMED_RESPONSE", "TRANSPORT")
 
@@ -160,7 +160,7 @@ def test_t5_bad_compression(ask: Any, coding: str) -> None:
      ({"steps": [{"stall": True}]}, "first-byte")],
 )
 def test_t6_stall_is_a_timeout(ask: Any, answer: Any, clock: str) -> None:
-    """T6: before headers and in the body alike, never TRANSPORT; the clock is named."""
+    """T6: before the headers and in the body it is TIMEOUT with its clock, not TRANSPORT."""
     (_, error), seconds = elapsed(
         lambda: ask(answer, limits=Limits(idle_timeout=0.3, total_timeout=None)))
     assert error.code == "TIMEOUT" and error.failure.clock == clock and error.retryable
@@ -182,7 +182,7 @@ def test_t6_stall_is_a_timeout(ask: Any, answer: Any, clock: str) -> None:
     ids=["mid-chunk", "between-chunks", "bad-chunk-size", "reset", "content-length"],
 )
 def test_t7_broken_body_is_one_exception_type(ask: Any, answer: Any, codes: Any) -> None:
-    """T7: one public error with a code, its partial text kept; worth another try."""
+    """T7: it is an LlmError with a code and the partial text, and it is retryable."""
     outcome = ask(answer)
     assert code(outcome) in codes and outcome[1].retryable
     assert outcome[1].partial == Partial("a")
@@ -190,7 +190,7 @@ def test_t7_broken_body_is_one_exception_type(ask: Any, answer: Any, codes: Any)
 
 
 def test_t8_cut_body_without_framing_is_no_answer(ask: Any) -> None:
-    """T8: a closed connection is not an answer that ended."""
+    """T8: a body that ends by the close, without a finish, is a failure."""
     outcome = ask({"framing": "close", "steps": [{"text": "The answer is"}]})
     assert code(outcome) == "STREAM_CLOSED" and outcome[1].partial.text == "The answer is"
 
@@ -202,7 +202,7 @@ def test_t8_cut_body_without_framing_is_no_answer(ask: Any) -> None:
     ids=["body", "headers"],
 )
 def test_t9_drip_is_ended_by_the_total_clock(ask: Any, answer: Any) -> None:
-    """T9: comments for ever, and headers byte by byte, end in time."""
+    """T9: endless comments, and headers that come byte by byte, end at the total clock."""
     limits = Limits(total_timeout=0.5, first_byte_timeout=10, idle_timeout=10)
     (_, error), seconds = elapsed(lambda: ask(answer, limits=limits))
     assert (error.code, error.failure.clock) == ("TIMEOUT", "total")
@@ -210,7 +210,7 @@ def test_t9_drip_is_ended_by_the_total_clock(ask: Any, answer: Any) -> None:
 
 
 def test_t10_total_clock_says_so_and_can_be_turned_off(serve: Any, connect: Any) -> None:
-    """T10: which clock, its value, the setting; the partial text; None for one call."""
+    """T10: it names clock, value and setting, and keeps the text; None turns it off for a call."""
     steps = [{"repeat": {"times": 8, "every": 0.06, "steps": [{"text": "x"}]}}, *END]
     client = connect(serve({"steps": steps}), limits=Limits(total_timeout=0.2))
     with pytest.raises(LlmError, match="0.2 s.*total_timeout") as caught:
@@ -222,7 +222,7 @@ def test_t10_total_clock_says_so_and_can_be_turned_off(serve: Any, connect: Any)
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_t12_t13_redirects_are_not_followed(serve: Any, connect: Any, status: int) -> None:
-    """T12, T13: HTTP_<n> that names the new host; nothing is sent there, no key shown."""
+    """T12, T13: HTTP_<n> names the new host; nothing is sent there, and no key is shown."""
     other = serve(HI)
     place = f"http://u:{KEY}@{other.host_port}/v1?key={KEY}"
     server = serve({"status": status, "headers": {"Location": place}})
@@ -236,7 +236,7 @@ def test_t12_t13_redirects_are_not_followed(serve: Any, connect: Any, status: in
 def test_t14_netrc_never_replaces_the_key(
     serve: Any, connect: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """T14: the key the caller gave is what is sent; without one nothing of netrc is."""
+    """T14: the caller's key is sent; without a key, nothing of netrc is sent."""
     (tmp_path / "netrc").write_text("machine 127.0.0.1 login u password p\n")
     monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
     server = serve(HI)
@@ -249,7 +249,7 @@ def test_t14_netrc_never_replaces_the_key(
 def test_t15_proxies_of_the_environment_and_of_the_caller(
     serve: Any, connect: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """T15: the environment counts, NO_PROXY too, and what the caller gives wins."""
+    """T15: the environment and NO_PROXY apply, but the caller's ``proxies`` win."""
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     for name in ("http_proxy", "NO_PROXY", "no_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
@@ -263,7 +263,7 @@ def test_t15_proxies_of_the_environment_and_of_the_caller(
 
 
 def test_t18_stale_connection_is_healed(serve: Any, connect: Any) -> None:
-    """T18: one fresh connection, unseen by the caller and not counted as a retry."""
+    """T18: a new connection is made; the caller sees nothing and no retry is counted."""
     seen: List[RetryRecord] = []
     server = serve({**HI, "close_idle_after": 0.05})
     client = connect(server, retry=QUICK, on_retry=seen.append)
@@ -276,7 +276,7 @@ def test_t18_stale_connection_is_healed(serve: Any, connect: Any) -> None:
 
 @pytest.mark.parametrize("key", ["sk-abc\n", " sk-abc ", "\tsk-abc\r\n"])
 def test_t20_pasted_key_is_trimmed(serve: Any, connect: Any, key: str) -> None:
-    """T20: white space around a pasted key does not count."""
+    """T20: white space around a pasted key is removed."""
     server = serve(HI)
     connect(server, api_key=key).complete("hi")
     assert server.requests[0].headers["authorization"] == "Bearer sk-abc"
@@ -294,7 +294,7 @@ def test_t20_key_no_header_can_carry(serve: Any, connect: Any, key: str) -> None
 
 @pytest.mark.parametrize("base", ["localhost:1/v1", "http:///v1", "ftp://x", "http://[::1/v1"])
 def test_t20_base_url_that_is_none(connect: Any, base: str) -> None:
-    """T20: INVALID_REQUEST for the URL."""
+    """T20: a base URL that is not valid is INVALID_REQUEST."""
     with pytest.raises(LlmError) as caught:
         connect(base).stream("hi")
     assert caught.value.code == "INVALID_REQUEST"
@@ -308,7 +308,7 @@ def test_t20_base_url_that_is_none(connect: Any, base: str) -> None:
 def test_t20_base_url_every_way_reaches_one_address(
     serve: Any, connect: Any, tail: str, path: str
 ) -> None:
-    """T20: with and without slash, /v1, endpoint and query."""
+    """T20: with or without slash, /v1, endpoint and query."""
     server = serve(HI)
     connect(f"http://{server.host_port}{tail}").complete("hi")
     query = "?api-version=1" if "?" in tail else ""
@@ -316,7 +316,7 @@ def test_t20_base_url_every_way_reaches_one_address(
 
 
 def test_t21_what_cannot_be_encoded_is_refused_here(serve: Any, connect: Any) -> None:
-    """T21: INVALID_REQUEST, no connection, no half of it in the log; tool output is mended."""
+    """T21: INVALID_REQUEST, no connection, nothing in the log; but tool output is mended."""
     server, log = serve(HI), Session()
     client = connect(server, session=log)
     bad: List[Dict[str, Any]] = [
@@ -338,7 +338,7 @@ def test_t21_what_cannot_be_encoded_is_refused_here(serve: Any, connect: Any) ->
 
 @pytest.mark.parametrize("charset", ["", "; charset=iso-8859-1", "; charset=utf-16"])
 def test_t22_body_is_utf_8_whatever_the_header_says(ask: Any, charset: str) -> None:
-    """T22: decoded from bytes as UTF-8."""
+    """T22: the bytes are decoded as UTF-8."""
     answer = {"steps": [{"text": "✅ 进入\u0085"}, *END],
               "headers": {"content-type": "text/event-stream" + charset}}
     assert ask(answer)[0].text == "✅ 进入\u0085"
@@ -346,7 +346,7 @@ def test_t22_body_is_utf_8_whatever_the_header_says(ask: Any, charset: str) -> N
 
 @pytest.mark.parametrize("kind", ["text/html", "text/event-stream", None])
 def test_t23_html_page(ask: Any, kind: Optional[str]) -> None:
-    """T23: status, content type, a short start of the page, and a hint at the base URL."""
+    """T23: status, content type, the start of the page, and a hint at the base URL."""
     page = "<html><title>Sign in</title>" + "x" * 5000
     outcome = ask({"body": page, "headers": {"content-type": kind}})
     assert code(outcome) == "MALFORMED_RESPONSE" and not outcome[1].retryable
@@ -361,13 +361,13 @@ DOCUMENT = {"choices": [{"message": {"role": "assistant", "content": "hi"},
 
 @pytest.mark.parametrize("kind", ["application/json", "text/event-stream"])
 def test_t24_json_document_gives_the_chunks_a_stream_would(ask: Any, kind: str) -> None:
-    """T24 a, c: a whole completion is an answer, whatever its content type says."""
+    """T24 a, c: a whole completion is an answer, whatever its content type is."""
     message, _ = ask({"json": DOCUMENT, "headers": {"content-type": kind}})
     assert (message.text, message.finish) == ("hi", "stop")
 
 
 def test_t24_error_object_with_status_200(ask: Any) -> None:
-    """T24 b: the code its words map to; never an empty success."""
+    """T24 b: the error's words give the code; it is never an empty success."""
     answer = {"json": {"error": {"message": "no credit", "code": "insufficient_quota"}}}
     assert code(ask(answer)) == "QUOTA"
     assert code(ask({"json": {"ok": True}})) == "MALFORMED_RESPONSE"
@@ -388,7 +388,7 @@ def test_t25_empty_body(ask: Any, answer: Any) -> None:
     "kind", ["text/plain", "application/octet-stream", "application/x-ndjson", "text/html", None]
 )
 def test_t26_wrong_content_type_on_a_real_stream(ask: Any, kind: Optional[str]) -> None:
-    """T26: the bytes say what they are."""
+    """T26: the bytes decide what the body is."""
     assert ask({**HI, "headers": {"content-type": kind}})[0].text == "hello big world"
 
 
@@ -396,7 +396,7 @@ def test_t26_wrong_content_type_on_a_real_stream(ask: Any, kind: Optional[str]) 
     "late", [{"header_delay": 0.45}, {"steps": [{"sleep": 0.45}, *HI["steps"]]}]
 )
 def test_t28_first_byte_has_a_clock_of_its_own(ask: Any, late: Any) -> None:
-    """T28: a long prompt is waited for, while a silent body would not be."""
+    """T28: the first byte may take longer than a pause in the body."""
     limits = Limits(first_byte_timeout=5, idle_timeout=0.3)
     assert ask({**HI, **late}, limits=limits)[0].text == "hello big world"
     outcome = ask({**HI, **late}, limits=Limits(first_byte_timeout=0.2, idle_timeout=5))
@@ -407,7 +407,7 @@ def test_t28_first_byte_has_a_clock_of_its_own(ask: Any, late: Any) -> None:
 
 
 def test_s8_keep_alives_are_life(ask: Any) -> None:
-    """S8: any byte re-arms idle; nothing re-arms total."""
+    """S8: any byte restarts the idle clock; nothing restarts the total clock."""
     pings = {"repeat": {"times": 9, "every": 0.06, "steps": [{"comment": "ping"}]}}
     answer = {"steps": [pings, *HI["steps"]]}
     assert ask(answer, limits=Limits(idle_timeout=0.4))[0].text == "hello big world"
@@ -419,7 +419,7 @@ def test_s8_keep_alives_are_life(ask: Any) -> None:
 def test_s17_done_ends_the_message_although_the_socket_stays(
     serve: Any, connect: Any, framing: str
 ) -> None:
-    """S17: at once, and the connection is dropped, not waited for."""
+    """S17: the message ends at once, and the connection is closed."""
     server = serve({"framing": framing, "steps": [{"text": "hi"}, *END, {"stall": True}]})
     client = connect(server)
     message, seconds = elapsed(lambda: client.complete("hi"))
@@ -429,7 +429,7 @@ def test_s17_done_ends_the_message_although_the_socket_stays(
 
 
 def test_s18_bytes_after_done_never_reach_the_next_answer(serve: Any, connect: Any) -> None:
-    """S18: nothing after [DONE] counts, for this message or another."""
+    """S18: nothing after [DONE] is read, for this message or another."""
     more = [{"text": "stray"}, {"error": {"message": "late"}}]
     server = serve({"steps": [{"text": "{last_user}"}, *END, *more]})
     client = connect(server)
@@ -445,13 +445,13 @@ def test_s18_bytes_after_done_never_reach_the_next_answer(serve: Any, connect: A
      ({"message": "no such key", "code": 401}, "AUTH")],
 )
 def test_p1_error_inside_a_stream(ask: Any, error: Any, wanted: str) -> None:
-    """P1: after text the stream fails with the mapped code, its text kept; E16."""
+    """P1: after text the stream fails with the right code and keeps its text; E16."""
     outcome = ask({"steps": [{"text": "so "}, {"error": error}, {"text": "far"}, *END]})
     assert code(outcome) == wanted and outcome[1].partial.text == "so "
 
 
 def test_u10_stream_options_refused(serve: Any, connect: Any) -> None:
-    """U10: the server's words are shown; a switch leaves the field out; usage is None."""
+    """U10: the server's words are shown; an option leaves the field out; usage is None."""
     refusal = {"error": {"message": "Unrecognized request argument supplied: stream_options"}}
     server = serve(
         {"status": 400, "json": refusal, "when": {"contains": "stream_options"}}, HI)
@@ -463,7 +463,7 @@ def test_u10_stream_options_refused(serve: Any, connect: Any) -> None:
 
 
 def test_u13_silent_overflow(ask: Any) -> None:
-    """U13: an empty answer whose usage fills the window is an overflow, never success."""
+    """U13: an empty answer whose usage fills the window is an overflow, not a success."""
     steps = [{"finish": "stop"}, {"usage": {"prompt_tokens": 100}}, {"done": True}]
     assert code(ask({"steps": steps})) == "EMPTY_RESPONSE"
     options = ChatCompletionsOptions(context_window=100)
@@ -480,7 +480,7 @@ def test_u13_silent_overflow(ask: Any) -> None:
 def test_c1_c2_c5_cancel_while_the_server_is_silent(
     serve: Any, connect: Any, answer: Any, partial: str
 ) -> None:
-    """C1, C2, C5: ABORTED soon, whatever it surfaced as; the server sees the socket closed."""
+    """C1, C2, C5: ABORTED soon, whatever was raised inside; the server sees the close."""
     server, cancel = serve(answer), threading.Event()
     timer = threading.Timer(0.3, cancel.set)
     timer.start()
@@ -518,7 +518,7 @@ def test_c4_cancel_already_set(serve: Any, connect: Any) -> None:
 
 
 def test_c6_leaving_the_loop(serve: Any, connect: Any) -> None:
-    """C6: with a reference kept, close() and the end of with close the socket."""
+    """C6: close() and the end of with close the socket, even if a reference is kept."""
     server = serve({"steps": [{"text": "a"}, {"stall": True}]})
     client = connect(server)
     first = client.stream("hi")
@@ -567,7 +567,7 @@ def test_c11_twenty_threads_twenty_answers(serve: Any, connect: Any) -> None:
 
 
 def test_c12_slow_consumer(serve: Any, connect: Any) -> None:
-    """C12: clocks count only while a read is outstanding."""
+    """C12: clocks run only while a read waits."""
     steps = [{"text": "a"}, {"sleep": 0.05}, {"text": "b"}, {"sleep": 0.05}, {"text": "c"}, *END]
     client = connect(serve({"steps": steps}), limits=Limits(idle_timeout=0.3, total_timeout=0.5))
     stream = client.stream("hi")
@@ -597,7 +597,7 @@ def test_c13_partial_after_any_failure(ask: Any, end: List[Any]) -> None:
 
 
 def refused(status: int, body: Any, **headers: str) -> Dict[str, Any]:
-    """An answer with an error status; ``retry_after`` is the header of that name."""
+    """Return an answer with an error status; ``retry_after`` is the value of that header."""
     shown = {name.replace("_", "-"): value for name, value in headers.items()}
     return {"status": status, "headers": shown, "json": body}
 
@@ -658,7 +658,7 @@ RUBBISH = ["-5", "nan", "inf", "abc", "1e400", ""]
 def test_e6_retry_after_is_waited_out(
     serve: Any, connect: Any, headers: Any, delay: float
 ) -> None:
-    """E6: seconds and milliseconds exactly; 0 and rubbish give our own backoff."""
+    """E6: seconds and milliseconds are exact; for 0 and rubbish our own backoff is used."""
     seen: List[RetryRecord] = []
     server = serve(refused(429, {"error": {"message": "slow down"}}, **headers), HI)
     client = connect(server, retry=QUICK, on_retry=seen.append)
@@ -679,7 +679,7 @@ def test_e6_retry_after_above_the_cap_stops(serve: Any, connect: Any, value: str
 
 
 def test_e7_no_retry_after_text_was_shown(serve: Any, connect: Any) -> None:
-    """E7: the caller's text is never HelHello."""
+    """E7: the caller never sees HelHello."""
     server = serve({"steps": [{"text": "Hel"}, {"sleep": 0.1}, {"reset": True}]}, HI)
     stream, text = connect(server, retry=QUICK).stream("hi"), ""
     with pytest.raises(LlmError) as caught:
@@ -702,7 +702,7 @@ MATRIX = [
 def test_e9_statuses(
     serve: Any, connect: Any, status: int, wanted: str, again: bool, body: Any
 ) -> None:
-    """E9: the table of DESIGN.md §6, and what is tried again by it."""
+    """E9: the table of DESIGN.md §6, and which of its codes are tried again."""
     server = serve({"status": status, **body}, HI)
     with pytest.raises(LlmError) as caught:
         connect(server).complete("hi")
@@ -737,7 +737,7 @@ def test_e9_provider_decides_where_it_says_so(
 
 @pytest.mark.parametrize("retries", [0, 1, 2])
 def test_e10_attempts_are_a_hard_number(serve: Any, connect: Any, retries: int) -> None:
-    """E10: no hidden retries of urllib3, of a session's adapters either."""
+    """E10: urllib3 does no hidden retry, nor does an adapter of a caller's session."""
     import requests
     from urllib3.util.retry import Retry
 
@@ -765,7 +765,7 @@ def test_e10_attempts_are_a_hard_number(serve: Any, connect: Any, retries: int) 
     ids=["html", "empty", "binary", "cut", "flood"],
 )
 def test_e13_error_body_hides_nothing(ask: Any, answer: Any, wanted: str) -> None:
-    """E13: code from status, a short plain message, the request id kept."""
+    """E13: the code from the status, a short plain message, and the request id."""
     outcome = ask({**answer, "headers": {"x-request-id": "req-3"}})
     assert code(outcome) == wanted
     told = str(outcome[1])
@@ -805,7 +805,7 @@ def test_e14_bad_certificate(serve: Any, connect: Any) -> None:
 
 
 def test_e16_failure_is_never_counted_as_success(serve: Any, connect: Any) -> None:
-    """E16: no finish chunk, no message in the log, no turn that ended well."""
+    """E16: there is no finish chunk, no message in the log, and no turn that ended well."""
     failures = [
         {"steps": [{"error": {"message": "x"}}]}, {"status": 204},
         {"steps": [{"text": "a"}, {"finish": "stop"}]}, {"steps": END}, {"json": {"choices": []}},
@@ -834,7 +834,7 @@ def test_e16_failure_is_never_counted_as_success(serve: Any, connect: Any) -> No
 def test_e17_error_as_the_first_event(
     serve: Any, connect: Any, error: Any, wanted: str, again: bool
 ) -> None:
-    """E17: the code the HTTP status would have given, and its retry rules."""
+    """E17: it has the code and the retry rule of the same HTTP status."""
     first = {"steps": [{"comment": "hello"}, {"error": error}]}
     with pytest.raises(LlmError) as caught:
         connect(serve(first)).complete("hi")

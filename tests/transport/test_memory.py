@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the limits bound is bounded: ``scripts/memory.py`` measures it, case by case."""
+"""The limits bound the memory of a call: ``scripts/memory.py`` measures it, case by case."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytest.importorskip("resource")
     pytest.param("", marks=pytest.mark.long),
 ])
 def test_memory_is_bounded_by_the_limits(word: str) -> None:
-    """The largest of each kind, gzipped too, stays under its promise, and so does a cancel."""
+    """The largest body of each kind stays under its bound, gzipped too; so does a cancel."""
     command = [sys.executable, str(SCRIPT), "-k", word, "--tries", "1" if word else "3"]
     done = subprocess.run(command, stdout=subprocess.PIPE, universal_newlines=True)
     assert done.returncode == 0 and "MiB" in done.stdout, done.stdout

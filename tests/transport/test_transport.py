@@ -40,7 +40,7 @@ def transport() -> Iterator[Transport]:
 
 @pytest.fixture(params=["plain", "tls"])
 def tls(request: Any) -> Any:
-    """What ``LoopbackServer`` takes for plain HTTP and for TLS."""
+    """Give the TLS argument of ``LoopbackServer``: once for plain HTTP and once for TLS."""
     return SERVER_FILES if request.param == "tls" else None
 
 
@@ -58,7 +58,7 @@ def steps(*parts: str, pause: float = 0.0) -> List[Dict[str, Any]]:
 
 @pytest.mark.parametrize("framing", ["chunked", "close", "content-length", "http10", "dripped"])
 def test_bytes_are_handed_on_as_they_arrive(transport: Transport, framing: str, tls: Any) -> None:
-    """Each of three frames is there long before the next one is sent, in every framing."""
+    """In every framing, each of three frames comes long before the next one is sent."""
     answer: Dict[str, Any] = {"steps": steps("a" * 15, "b" * 15, "c" * 15, pause=0.2)}
     answer.update({"chunk_dripped": True} if framing == "dripped" else {"framing": framing})
     with LoopbackServer([answer], tls=tls) as server:
@@ -75,7 +75,7 @@ def test_bytes_are_handed_on_as_they_arrive(transport: Transport, framing: str, 
 
 @pytest.mark.parametrize("framing", ["chunked", "close", "content-length"])
 def test_flood_comes_in_large_pieces(transport: Transport, framing: str) -> None:
-    """What the socket has comes at once: far fewer pieces than HTTP chunks."""
+    """A piece is all that the socket has: there are far fewer pieces than HTTP chunks."""
     text = "data: " + "x" * 242 + "\n\n"
     script = [{"framing": framing, "body_repeat": {"text": text, "times": 4000}}]
     with LoopbackServer(script) as server:
@@ -91,7 +91,7 @@ def test_flood_comes_in_large_pieces(transport: Transport, framing: str) -> None
     (204, "chunked"), (200, "content-length"), (200, "close"),
 ])
 def test_empty_body_gives_no_pieces(transport: Transport, status: int, framing: str) -> None:
-    """204, Content-Length: 0, and a close without a byte."""
+    """204, Content-Length: 0, or a close without a byte gives no piece."""
     with LoopbackServer([{"status": status, "framing": framing}]) as server:
         answer = post(transport, server.base_url)
         assert answer.status == status
@@ -113,7 +113,7 @@ def test_answer_tells_status_headers_and_times(transport: Transport) -> None:
 
 
 def test_interim_bytes_of_any_size_reach_the_body(transport: Transport) -> None:
-    """Head and body in one packet, or in single bytes: the same body."""
+    """Head and body in one packet or in single bytes give the same body."""
     wire = HEAD + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"
     for parts in ([wire], [wire[i:i + 1] for i in range(len(wire))]):
         with RawServer(answering(*parts)) as server:
@@ -121,7 +121,7 @@ def test_interim_bytes_of_any_size_reach_the_body(transport: Transport) -> None:
 
 
 def test_interim_heads_are_passed_over(transport: Transport) -> None:
-    """100, 102 and 103 before the answer are no answer."""
+    """100, 102 and 103 before the answer are skipped."""
     interim = b"".join(b"HTTP/1.1 %d X\r\nLink: y\r\n\r\n" % code for code in (100, 102, 103))
     with RawServer(answering(interim + HEAD + b"Content-Length: 2\r\n\r\nok")) as server:
         answer = post(transport, server.url)
@@ -134,7 +134,7 @@ def test_interim_heads_are_passed_over(transport: Transport) -> None:
 
 @pytest.mark.parametrize("coding", ["gzip", "deflate"])
 def test_compressed_anyway_is_decoded_promptly(transport: Transport, coding: str) -> None:
-    """Nobody asked for it; with a flush after each event each is there at once."""
+    """Events that are flushed one by one come one by one, although compressed."""
     answer = {coding: "flush", "steps": steps("first", "second", pause=0.3)}
     with LoopbackServer([answer]) as server:
         started = time.monotonic()
@@ -146,7 +146,7 @@ def test_compressed_anyway_is_decoded_promptly(transport: Transport, coding: str
 
 
 def test_compressed_body_that_breaks_is_malformed(transport: Transport) -> None:
-    """What was good comes first; then MALFORMED_RESPONSE, never an exception of zlib."""
+    """The good bytes come first, then MALFORMED_RESPONSE; never an exception of zlib."""
     with LoopbackServer([{"gzip": "bad", "steps": steps("good", "lost")}]) as server:
         body, error = read_all(post(transport, server.base_url))
     assert body == b"good"
@@ -155,7 +155,7 @@ def test_compressed_body_that_breaks_is_malformed(transport: Transport) -> None:
 
 
 def test_unknown_encoding_is_malformed(transport: Transport) -> None:
-    """Brotli text is not shown as if it were text; an empty body has nothing to decode."""
+    """Brotli bytes are not shown as text; an empty body needs no decoding."""
     script = [{"headers": {"Content-Encoding": "br"}, "body": "??"},
               {"headers": {"Content-Encoding": "br"}, "framing": "content-length"}]
     with LoopbackServer(script) as server:
@@ -166,7 +166,7 @@ def test_unknown_encoding_is_malformed(transport: Transport) -> None:
 
 
 def test_compressed_bomb_is_stopped_at_the_limit(transport: Transport) -> None:
-    """200 MB of zeros in 200 KB: the cap counts decoded bytes, in bounded pieces."""
+    """Of 200 MB of zeros in 200 KB, the cap counts decoded bytes, in bounded pieces."""
     wire = gzip.compress(b"\0" * 20_000_000)
     head = HEAD + b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(wire)
     with RawServer(answering(head, wire)) as server:
@@ -181,7 +181,7 @@ def test_compressed_bomb_is_stopped_at_the_limit(transport: Transport) -> None:
 
 @pytest.mark.parametrize("size, code", [(1000, None), (1001, "MALFORMED_RESPONSE")])
 def test_body_limit_is_exact(transport: Transport, size: int, code: Any) -> None:
-    """A body of just the limit is fine; one byte more is not, and the limit's worth comes out."""
+    """A body of the limit is whole; one byte more is an error after the limit's bytes."""
     with LoopbackServer([{"body": "x" * size}]) as server:
         mine = limits(max_stream_bytes=1000)
         body, error = read_all(post(transport, server.base_url, limits=mine))
@@ -210,7 +210,7 @@ def test_body_limit_is_exact(transport: Transport, size: int, code: Any) -> None
 def test_broken_body_gives_its_bytes_and_then_its_code(
     transport: Transport, answer: Dict[str, Any], code: Any, body: bytes, tls: Any
 ) -> None:
-    """Bytes before a fault are handed out; then one LlmError, the same at every further try."""
+    """Bytes before a fault are handed out; each later read raises the same LlmError."""
     with LoopbackServer([answer], tls=tls) as server:
         opened = post(transport, server.base_url)
         got, error = read_all(opened)
@@ -227,7 +227,7 @@ def test_broken_body_gives_its_bytes_and_then_its_code(
     b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 200 + b"\r\n", b"HTTP/1.1 200 OK\r\nX: " + b"y" * 70000,
 ])
 def test_head_that_is_no_head_is_transport(transport: Transport, raw: bytes) -> None:
-    """A close before the head, and whatever is not HTTP, in phase headers."""
+    """A close before the head, or bytes that are not HTTP, fail in phase headers."""
     with RawServer(answering(raw)) as server:
         error, _ = outcome(lambda: post(transport, server.url))
     assert (error.code, error.failure.phase, error.retryable) == ("TRANSPORT", "headers", True)
@@ -235,7 +235,7 @@ def test_head_that_is_no_head_is_transport(transport: Transport, raw: bytes) -> 
 
 
 def test_refused_connection_is_transport(transport: Transport) -> None:
-    """Phase connect, host and port, and the type of the cause."""
+    """The error has phase connect, host and port, and the type of the cause."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     error, _ = outcome(lambda: post(transport, f"http://127.0.0.1:{port}/v1"))
@@ -245,14 +245,14 @@ def test_refused_connection_is_transport(transport: Transport) -> None:
 
 
 def test_unknown_host_is_transport(transport: Transport) -> None:
-    """Phase dns; ``.invalid`` never resolves."""
+    """The phase is dns; ``.invalid`` never resolves."""
     error, _ = outcome(lambda: post(transport, "http://no-such-host.invalid:81/v1"))
     assert (error.code, error.failure.phase, error.retryable) == ("TRANSPORT", "dns", True)
     assert "no-such-host.invalid:81" in str(error)
 
 
 def test_bad_certificate_is_not_retryable() -> None:
-    """A certificate nobody vouches for stays one: TRANSPORT in phase tls."""
+    """An untrusted certificate is TRANSPORT in phase tls."""
     transport = Transport(verify=True, trust_env=False)
     with LoopbackServer([{"body": "x"}], tls=SERVER_FILES) as server:
         error, _ = outcome(lambda: post(transport, server.base_url))
@@ -261,7 +261,7 @@ def test_bad_certificate_is_not_retryable() -> None:
 
 
 def test_server_without_tls_is_transport(transport: Transport) -> None:
-    """Plain HTTP behind an https URL: phase tls, worth another try."""
+    """Plain HTTP behind an https URL fails in phase tls, and is retryable."""
     def serve(sock: socket.socket) -> None:
         sock.recv(1000)
         sock.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
@@ -276,14 +276,14 @@ def test_server_without_tls_is_transport(transport: Transport) -> None:
     "", "http://[::1/v1",
 ])
 def test_url_that_cannot_be_used_is_invalid_request(transport: Transport, url: str) -> None:
-    """Refused before any connection."""
+    """It is refused before any connection."""
     error, _ = outcome(lambda: post(transport, url))
     assert (error.code, error.retryable) == ("INVALID_REQUEST", False)
 
 
 @pytest.mark.parametrize("key", ["sk-abcdef\n", "sk-…secret", "sk-\u65e5\u672c"])
 def test_header_that_cannot_be_sent_is_invalid_request(transport: Transport, key: str) -> None:
-    """No connection, and the key neither in the message nor in the chain."""
+    """No connection is made; neither message nor chain shows the key."""
     with LoopbackServer([{"body": "x"}]) as server:
         headers = {"Authorization": "Bearer " + key}
         error, _ = outcome(lambda: post(transport, server.base_url, headers=headers, secrets=[key]))
@@ -293,7 +293,7 @@ def test_header_that_cannot_be_sent_is_invalid_request(transport: Transport, key
 
 
 def test_certificate_file_that_is_missing_is_invalid_request(tmp_path: Path) -> None:
-    """A path that leads nowhere is a mistake to correct, not a network to retry."""
+    """The path is a mistake of the caller's, so the error is not retryable."""
     transport = Transport(verify=str(tmp_path / "none.pem"))
     error, _ = outcome(lambda: post(transport, "https://127.0.0.1:9/v1"))
     transport.close()
@@ -301,7 +301,7 @@ def test_certificate_file_that_is_missing_is_invalid_request(tmp_path: Path) -> 
 
 
 def test_error_chain_holds_no_secret(transport: Transport) -> None:
-    """Key, URL password and request stay out of message, cause and attributes."""
+    """Key, URL password and request are not in message, cause or attributes."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     url = f"http://user:hunter22@127.0.0.1:{port}/v1?api-key=K-secret-1"
@@ -318,7 +318,7 @@ def test_error_chain_holds_no_secret(transport: Transport) -> None:
 
 
 def test_request_arrives_as_given(transport: Transport, tls: Any) -> None:
-    """Method, path with query, headers and body."""
+    """Method, path with query, headers and body arrive unchanged."""
     with LoopbackServer([{"body": "x"}], tls=tls) as server:
         read_all(post(transport, server.base_url + "/chat?api-version=1", b'{"a": 1}',
                       headers={"api-key": "K", "Content-Type": "application/json"}))
@@ -332,7 +332,7 @@ def test_request_arrives_as_given(transport: Transport, tls: Any) -> None:
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_redirect_is_not_followed(transport: Transport, status: int) -> None:
-    """The status comes back; nothing goes to the other host."""
+    """The answer has the redirect's status; nothing goes to the other host."""
     with LoopbackServer([{"body": "x"}]) as other:
         script = [{"status": status, "headers": {"Location": other.base_url}}]
         with LoopbackServer(script) as server:
@@ -343,7 +343,7 @@ def test_redirect_is_not_followed(transport: Transport, status: int) -> None:
 
 
 def test_cookies_are_not_kept(transport: Transport) -> None:
-    """What one answer sets, the next request does not bring back."""
+    """A cookie of one answer is not sent with the next request."""
     with LoopbackServer([{"headers": {"Set-Cookie": "a=b"}, "body": "x"}]) as server:
         for _ in range(2):
             read_all(post(transport, server.base_url))
@@ -356,7 +356,7 @@ def test_cookies_are_not_kept(transport: Transport) -> None:
 def test_netrc_never_replaces_a_key(
     headers: Dict[str, str], expected: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A machine's entry for the very host changes nothing."""
+    """A netrc entry for the same host changes nothing."""
     netrc = tmp_path / "netrc"
     netrc.write_text("machine 127.0.0.1 login u password p\n")
     monkeypatch.setenv("NETRC", str(netrc))
@@ -372,7 +372,7 @@ def test_netrc_never_replaces_a_key(
 
 @pytest.mark.parametrize("how", ["argument", "environment"])
 def test_proxy_is_used(how: str, tls: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Plain by absolute URL, TLS by CONNECT; from ``proxies=`` and from the environment."""
+    """Absolute URL for plain HTTP, CONNECT for TLS; from ``proxies=`` or the environment."""
     script = [{"steps": steps("a", "b", pause=0.1)}]
     with Proxy() as proxy, LoopbackServer(script, tls=tls) as server:
         if how == "environment":
@@ -390,7 +390,7 @@ def test_proxy_is_used(how: str, tls: Any, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_no_proxy_and_trust_env_pass_the_proxy_by(monkeypatch: pytest.MonkeyPatch) -> None:
-    """NO_PROXY names the host, or the environment is not asked at all."""
+    """NO_PROXY names the host, or the environment is not read."""
     for name in ("HTTP_PROXY", "http_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     for no_proxy, trust_env in (("127.0.0.1", True), ("", False)):
@@ -406,7 +406,7 @@ def test_no_proxy_and_trust_env_pass_the_proxy_by(monkeypatch: pytest.MonkeyPatc
 def test_ca_bundle_of_the_environment_counts(
     variable: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The test certificate is trusted only by way of the variable."""
+    """The test certificate is trusted only because of the variable."""
     for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv(variable, CA)
@@ -426,7 +426,7 @@ def test_proxy_that_is_not_there_is_named(transport: Transport) -> None:
 
 
 def test_proxy_that_refuses_the_tunnel_is_transport() -> None:
-    """A 407 to CONNECT is a failure to connect."""
+    """A 407 to CONNECT fails in phase connect."""
     with Proxy(status="407 Proxy Authentication Required") as proxy:
         transport = Transport(proxies={"https": proxy.url})
         error, _ = outcome(lambda: post(transport, "https://127.0.0.1:9/v1"))
@@ -439,8 +439,8 @@ def test_proxy_that_refuses_the_tunnel_is_transport() -> None:
 
 
 def test_session_counts_and_is_left_alone(tls: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its headers, cookies, auth and verify are used, the environment does not override them;
-    its pools stay empty and it is not closed."""
+    """Its headers, cookies, auth and verify are used, and the environment does not override
+    them. Its pools stay empty, and it is not closed."""
     import requests
 
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", os.devnull)
@@ -465,7 +465,7 @@ def test_session_counts_and_is_left_alone(tls: Any, monkeypatch: pytest.MonkeyPa
 
 
 def test_session_proxies_win_over_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A proxy the caller's session names is the one that is used."""
+    """A proxy that the caller's session names is used."""
     import requests
 
     for name in ("HTTP_PROXY", "http_proxy"):
@@ -481,7 +481,7 @@ def test_session_proxies_win_over_the_environment(monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize("framing", ["chunked", "close", "content-length", "http10"])
 def test_custom_adapter_is_used_as_it_is(framing: str) -> None:
-    """Bytes come as they arrive there too; its cuts have the same codes."""
+    """Bytes come as they arrive, and cut bodies have the same codes."""
     import requests.adapters
 
     class Own(requests.adapters.HTTPAdapter):
@@ -520,7 +520,7 @@ def test_custom_adapter_is_used_as_it_is(framing: str) -> None:
 
 
 def test_mocked_response_is_read() -> None:
-    """With ``responses`` there is no socket; status, bytes and errors come all the same."""
+    """With ``responses`` there is no socket, but status, bytes and errors are the same."""
     import requests
     import responses
 
@@ -542,7 +542,7 @@ def test_mocked_response_is_read() -> None:
 
 
 def test_error_body_is_read_and_the_connection_dropped(transport: Transport, tls: Any) -> None:
-    """A short body comes whole; the server sees the close."""
+    """A short body comes whole, and the server sees the close."""
     with LoopbackServer([{"status": 429, "json": {"error": "slow down"}}], tls=tls) as server:
         answer = post(transport, server.base_url)
         assert answer.status == 429
@@ -559,13 +559,13 @@ def test_error_body_is_read_and_the_connection_dropped(transport: Transport, tls
     ({"body": ""}, b""),
 ], ids=["long", "cut", "reset", "bad gzip", "bad framing", "empty"])
 def test_error_body_never_raises(transport: Transport, answer: Any, expected: bytes) -> None:
-    """Whatever the network does, what came is what there is, at most 64 KiB."""
+    """Whatever the network does, the bytes that came are returned, at most 64 KiB."""
     with LoopbackServer([{"status": 500, **answer}]) as server:
         assert post(transport, server.base_url).read_error_body() == expected
 
 
 def test_error_body_that_stalls_is_given_up(transport: Transport) -> None:
-    """The clocks hold here too, and the status alone decides."""
+    """The clocks end the read, and no error is raised."""
     script = [{"status": 500, "steps": [{"raw": "abc"}, {"stall": True}]}]
     with LoopbackServer(script) as server:
         answer = post(transport, server.base_url, limits=limits(total_timeout=0.4))
@@ -588,7 +588,7 @@ def test_import_needs_no_requests() -> None:
 
 
 def test_transport_that_is_closed_refuses() -> None:
-    """A call after ``close`` is not worth another try; closing twice is no mistake."""
+    """A call after ``close`` is not retryable; a second ``close`` does nothing."""
     transport = Transport()
     transport.close()
     transport.close()
@@ -599,7 +599,7 @@ def test_transport_that_is_closed_refuses() -> None:
 
 
 def test_request_that_the_server_answers_early_gives_its_answer(transport: Transport) -> None:
-    """A 413 before the whole body was read is the answer, where the system lets it be seen."""
+    """A 413 sent before the whole body was read is the answer, if the system shows it."""
     def serve(sock: socket.socket) -> None:
         sock.recv(1000)
         sock.sendall(b"HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\nConnection: close\r\n\r\nno")
@@ -613,7 +613,7 @@ def test_request_that_the_server_answers_early_gives_its_answer(transport: Trans
 
 
 def test_reset_while_the_request_is_sent_is_transport(transport: Transport) -> None:
-    """Phase send or headers, retryable."""
+    """The phase is send or headers, and the error is retryable."""
     def serve(sock: socket.socket) -> None:
         sock.recv(1000)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Framing and decoding as machines: any cut of the bytes gives the same body and the same end."""
+"""Framing and decoding without I/O: any cut of the bytes gives the same body and the same end."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from streamcore.transport.framing import Chunked, Framing, Sized, UntilClose
 
 
 def run(framing: Framing, pieces: List[bytes]) -> Tuple[bytes, str]:
-    """Feed the pieces; return the body and how it stands at the end."""
+    """Feed the pieces; return the body and the state at the end."""
     body = b""
     for number, piece in enumerate(pieces):
         body += framing.feed(piece)
@@ -74,7 +74,7 @@ def test_chunked_body_is_the_same_for_every_cut(wire: bytes, body: bytes, end: s
 
 
 def test_chunked_body_of_random_chunks_survives_random_cuts() -> None:
-    """Thousands of chunks of many sizes, cut at random, are joined right."""
+    """Thousands of chunks of many sizes, cut at random, give the right body."""
     seed = 20250101
     rng = random.Random(seed)
     sizes = [rng.choice((1, 2, 16, 250)) for _ in range(3000)]
@@ -96,7 +96,7 @@ def test_chunked_body_of_random_chunks_survives_random_cuts() -> None:
 def test_sized_body_ends_at_its_length(
     length: int, wire: bytes, expected: Tuple[bytes, str]
 ) -> None:
-    """Less is a cut, more is not the body's."""
+    """Fewer bytes are a cut; more bytes do not belong to the body."""
     assert run(Sized(length), [wire]) == expected
 
 
@@ -106,7 +106,7 @@ def test_sized_body_of_nothing_is_done_at_once() -> None:
 
 
 def test_body_until_close_just_ends() -> None:
-    """Nothing announced, nothing missing, and no end proven."""
+    """Nothing is missing, and the end is not proven."""
     framing = UntilClose()
     assert run(framing, [b"a", b"b"]) == (b"ab", "ended")
     assert not framing.done
@@ -121,7 +121,7 @@ def raw_deflate(data: bytes) -> bytes:
 
 
 def decode(encoding: str, pieces: List[bytes], limit: int = 100) -> Tuple[bytes, Optional[str]]:
-    """Decode the pieces as the reader does; return the output and what was missing."""
+    """Decode the pieces as the reader does; return the output and what is missing."""
     machine = decoder_for(encoding)
     assert machine is not None
     out = b""
@@ -136,7 +136,7 @@ def decode(encoding: str, pieces: List[bytes], limit: int = 100) -> Tuple[bytes,
 
 
 def gz(data: bytes) -> bytes:
-    """Return the data compressed, the same in every process: no time in the header."""
+    """Return the data compressed, without a time in the header, so that it is always the same."""
     return gzip.compress(data, mtime=0)
 
 
@@ -162,13 +162,13 @@ def test_compressed_body_is_the_same_for_every_cut(encoding: str, wire: bytes) -
     pytest.param("deflate", raw_deflate(PLAIN), id="raw deflate"),
 ])
 def test_compressed_body_cut_anywhere_is_noticed(encoding: str, wire: bytes) -> None:
-    """The end of the compressed data must be there."""
+    """A body without the end of its compressed data is refused."""
     for length in range(1, len(wire) - 1, 3):
         assert decode(encoding, [wire[:length]])[1] is not None
 
 
 def test_compressed_body_that_is_none_keeps_what_was_good() -> None:
-    """The bytes before the fault come out although fault and bytes came in one read."""
+    """The bytes before a fault come out, even if both were in one read."""
     machine = zlib.compressobj(wbits=31)
     good = machine.compress(b"good bytes") + machine.flush(zlib.Z_SYNC_FLUSH)
     decoder = decoder_for("gzip")
@@ -181,7 +181,7 @@ def test_compressed_body_that_is_none_keeps_what_was_good() -> None:
 
 @pytest.mark.parametrize("encoding, wire", [("gzip", b"data: x\n\n"), ("deflate", b"data: x\n\n")])
 def test_body_that_is_not_compressed_is_refused(encoding: str, wire: bytes) -> None:
-    """A header that lies is an error of zlib."""
+    """A plain body with a compression header raises zlib.error."""
     decoder = decoder_for(encoding)
     assert decoder is not None
     with pytest.raises(zlib.error):
@@ -190,12 +190,12 @@ def test_body_that_is_not_compressed_is_refused(encoding: str, wire: bytes) -> N
 
 @pytest.mark.parametrize("encoding", ["", "identity", " Identity "])
 def test_encoding_identity_needs_no_decoder(encoding: str) -> None:
-    """Nothing is done where nothing was done."""
+    """For an uncompressed body there is no decoder."""
     assert decoder_for(encoding) is None
 
 
 @pytest.mark.parametrize("encoding", ["br", "zstd", "gzip, gzip"])
 def test_unknown_encoding_is_refused(encoding: str) -> None:
-    """What cannot be undone is not passed on as text."""
+    """A body that cannot be decompressed is not passed on as text."""
     with pytest.raises(ValueError):
         decoder_for(encoding)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The four clocks on real sockets: silent, dripping, deaf; plain, TLS, and through a proxy.
 
-A clock fires at its time, says its name, its value and its setting; time in which nobody waits
-does not count. Rows T6, T9, T10, T28, S8 and C12 of FAULTS.md.
+A clock fires at its time. The error names the clock, its value and its setting. Time in which
+no read waits does not count. Rows T6, T9, T10, T28, S8 and C12 of FAULTS.md.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SETTINGS = {"connect": "connect_timeout", "first-byte": "first_byte_timeout",
 
 @pytest.fixture(params=["plain", "tls"])
 def tls(request: Any) -> Any:
-    """What ``LoopbackServer`` takes for plain HTTP and for TLS."""
+    """Give the TLS argument of ``LoopbackServer``: once for plain HTTP and once for TLS."""
     return SERVER_FILES if request.param == "tls" else None
 
 
@@ -48,7 +48,7 @@ def transport() -> Iterator[Transport]:
 
 
 def only(clock: str) -> ResolvedLimits:
-    """Return limits where ``clock`` alone is on, and short."""
+    """Return limits in which ``clock`` alone is set, and short."""
     off: Dict[str, Any] = dict.fromkeys(SETTINGS.values())
     off["connect_timeout"] = 10.0
     return resolve_limits(Limits(**{**off, SETTINGS[clock]: SHORT}))
@@ -81,7 +81,7 @@ def assert_fired(error: Any, took: float, clock: str, received: int) -> None:
 def test_clock_fires_at_its_time(
     transport: Transport, clock: str, answer: Dict[str, Any], received: int, tls: Any
 ) -> None:
-    """Silent or dripping: the one clock that is on fires, and says so; the socket is closed."""
+    """If the server is silent or drips, the only clock fires and is named; the socket closes."""
     with LoopbackServer([answer], tls=tls) as server:
         error, took = outcome(lambda: fetch(transport, server.base_url, limits=only(clock)))
         assert_fired(error, took, clock, received)
@@ -89,7 +89,7 @@ def test_clock_fires_at_its_time(
 
 
 def test_total_clock_fires_while_the_body_drips(transport: Transport, tls: Any) -> None:
-    """Endless comments re-arm idle and never total; what came was handed out."""
+    """Endless comments restart idle, never total; the bytes before were handed out."""
     with LoopbackServer([DRIP], tls=tls) as server:
         started = time.monotonic()
         body, error = read_all(post(transport, server.base_url, limits=limits(
@@ -101,7 +101,7 @@ def test_total_clock_fires_while_the_body_drips(transport: Transport, tls: Any) 
 
 
 def test_idle_clock_is_re_armed_by_every_byte(transport: Transport) -> None:
-    """A drip far longer than idle, then a good end."""
+    """A body that drips for much longer than idle ends well."""
     steps = [{"raw": "abc"}, {"drip": {"raw": "x" * 6, "every": 0.1}}]
     with LoopbackServer([{"steps": steps}]) as server:
         body, error = read_all(post(transport, server.base_url, limits=only("idle")))
@@ -112,7 +112,7 @@ def test_idle_clock_is_re_armed_by_every_byte(transport: Transport) -> None:
 def test_clock_fires_while_the_request_is_not_read(
     transport: Transport, clock: str, tls: Any
 ) -> None:
-    """A large request to a server that does not read: one blocked write is a wait."""
+    """If the server does not read a large request, a blocked write ends by the clock."""
     with LoopbackServer([{"read_request": False, "drain_after": 0.6}], tls=tls) as server:
         error, took = outcome(lambda: fetch(transport, server.base_url, BIG, limits=only(clock)))
         assert_fired(error, took, clock, 0)
@@ -121,7 +121,7 @@ def test_clock_fires_while_the_request_is_not_read(
 
 @pytest.mark.parametrize("clock", ["connect", "total"])
 def test_clock_fires_in_a_handshake_that_does_not_come(transport: Transport, clock: str) -> None:
-    """TCP is there, TLS is silent."""
+    """TCP connects, but the TLS handshake stays silent."""
     with RawServer(wait_gone) as server:
         url = server.url.replace("http:", "https:")
         error, took = outcome(lambda: fetch(transport, url, limits=only(clock)))
@@ -131,7 +131,7 @@ def test_clock_fires_in_a_handshake_that_does_not_come(transport: Transport, clo
 
 @pytest.mark.parametrize("clock", ["connect", "total"])
 def test_clock_fires_while_the_proxy_drips_its_answer(clock: str) -> None:
-    """CONNECT belongs to the connect clock, and each byte re-arms nothing."""
+    """The connect clock includes CONNECT, and no byte restarts it."""
     with Proxy(connect_drip=0.05) as proxy:
         transport = Transport(proxies={"https": proxy.url})
         error, took = outcome(lambda: fetch(transport, "https://127.0.0.1:9/", limits=only(clock)))
@@ -141,7 +141,7 @@ def test_clock_fires_while_the_proxy_drips_its_answer(clock: str) -> None:
 
 
 def test_connect_clock_spans_a_slow_proxy_and_a_silent_handshake() -> None:
-    """One deadline over CONNECT and TLS, not one each."""
+    """CONNECT and TLS share one deadline."""
     with RawServer(wait_gone) as far, Proxy(connect_drip=0.004) as proxy:
         transport = Transport(proxies={"https": proxy.url})
         url = far.url.replace("http:", "https:")
@@ -152,7 +152,7 @@ def test_connect_clock_spans_a_slow_proxy_and_a_silent_handshake() -> None:
 
 @pytest.mark.parametrize("clock", ["connect", "total"])
 def test_clock_fires_while_no_address_answers(transport: Transport, clock: str) -> None:
-    """A listener whose queue is full lets nobody in: the deadline holds."""
+    """A listener with a full queue does not answer, and the deadline ends the wait."""
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
     listener.listen(0)
@@ -174,7 +174,7 @@ def test_clock_fires_while_no_address_answers(transport: Transport, clock: str) 
 
 
 def test_address_that_does_not_answer_leaves_time_for_the_next() -> None:
-    """Two addresses share the deadline: the first one's silence is not the end."""
+    """Two addresses share the deadline, so the second one still has time."""
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
     listener.listen(0)
@@ -201,7 +201,7 @@ def test_address_that_does_not_answer_leaves_time_for_the_next() -> None:
 
 
 def test_clocks_through_a_proxy(tls: Any) -> None:
-    """Idle and total fire with the proxy between."""
+    """Idle and total fire through a proxy too."""
     with Proxy() as proxy:
         transport = Transport(verify=CA, proxies={"http": proxy.url, "https": proxy.url})
         for clock, answer in (("idle", {"steps": [{"raw": "abc"}, {"stall": True}]}),
@@ -214,7 +214,7 @@ def test_clocks_through_a_proxy(tls: Any) -> None:
 
 
 def test_thinking_costs_nothing(transport: Transport) -> None:
-    """Between head and body and between pieces the consumer may take longer than any clock."""
+    """Before and between pieces the consumer may take longer than any clock."""
     steps = [{"raw": "abc"}, {"sleep": 0.1}, {"raw": "def"}, {"sleep": 0.1}, {"raw": "g"}]
     budget = WaitBudget(SHORT)
     with LoopbackServer([{"steps": steps}]) as server:
@@ -230,7 +230,7 @@ def test_thinking_costs_nothing(transport: Transport) -> None:
 
 
 def test_budget_goes_on_over_attempts(transport: Transport) -> None:
-    """Two calls share one total: the second has only what the first left."""
+    """Two calls share one total clock: the second has what the first left."""
     budget = WaitBudget(0.8)
     with LoopbackServer([{"header_delay": 0.5, "body": "x"}]) as server:
         started = time.monotonic()
@@ -253,7 +253,7 @@ def test_clocks_that_are_off_do_not_fire(transport: Transport) -> None:
 
 
 def test_first_byte_clock_is_its_own(transport: Transport) -> None:
-    """A slow first byte under a long first-byte clock passes; the same pause later does not."""
+    """A slow first byte passes under first-byte; the same pause later ends by idle."""
     mine = limits(first_byte_timeout=5.0, idle_timeout=0.3)
     script = [{"steps": [{"sleep": 0.5}, {"raw": "a"}]},
               {"steps": [{"raw": "a"}, {"sleep": 0.7}, {"raw": "b"}]}]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Connections between calls: reused when clean, dropped when not, healed when stale.
+"""Connections between calls: reused when clean, closed when not, replaced when stale.
 
 Plain, TLS and through a proxy; from many threads; over a fork. Rows T18 and C11.
 """
@@ -37,7 +37,7 @@ from streamcore.values.limits import resolve_limits
 
 @pytest.fixture(params=["plain", "tls"])
 def tls(request: Any) -> Any:
-    """What ``LoopbackServer`` takes for plain HTTP and for TLS."""
+    """Give the TLS argument of ``LoopbackServer``: once for plain HTTP and once for TLS."""
     return SERVER_FILES if request.param == "tls" else None
 
 
@@ -50,7 +50,7 @@ def transport() -> Iterator[Transport]:
 
 
 def until_done(transport: Transport, url: str) -> bytes:
-    """Read up to the event that ends a message, then finish, as the client does."""
+    """Read up to the last event of a message, then finish, as the client does."""
     answer = post(transport, url)
     got = b""
     pieces = answer.pieces()
@@ -69,7 +69,7 @@ DONE: Dict[str, Any] = {"steps": [{"raw": "hello "}, {"done": True}]}
 def test_sequential_calls_use_one_connection(
     transport: Transport, framing: str, tls: Any
 ) -> None:
-    """Twenty calls, each left at its proven end: one connection, whole answers."""
+    """Twenty calls, each finished at its proven end, use one connection."""
     with LoopbackServer([{**DONE, "framing": framing}], tls=tls) as server:
         for _ in range(20):
             assert until_done(transport, server.base_url).startswith(b"hello data: [DONE]")
@@ -78,7 +78,7 @@ def test_sequential_calls_use_one_connection(
 
 @pytest.mark.parametrize("through", ["proxy", "session"])
 def test_connection_is_reused_by_every_way(through: str, tls: Any) -> None:
-    """Through a proxy, and with the caller's own session."""
+    """It is reused through a proxy, and with the caller's own session."""
     import requests
 
     with Proxy() as proxy, LoopbackServer([DONE], tls=tls) as server:
@@ -95,7 +95,7 @@ def test_connection_is_reused_by_every_way(through: str, tls: Any) -> None:
 
 
 def test_body_read_to_its_end_gives_the_connection_back(transport: Transport) -> None:
-    """Without ``finish`` too: the end of the framing is proof enough."""
+    """The end of the framing is enough, without ``finish``."""
     with LoopbackServer([{"body": "x"}]) as server:
         for _ in range(3):
             assert read_all(post(transport, server.base_url)) == (b"x", None)
@@ -105,7 +105,7 @@ def test_body_read_to_its_end_gives_the_connection_back(transport: Transport) ->
 def test_finish_takes_an_end_that_comes_soon_and_drops_one_that_does_not(
     transport: Transport,
 ) -> None:
-    """After the message the body's end is waited for 50 ms, no longer."""
+    """After the message, the body's end is awaited for 50 ms and no longer."""
     soon = {"steps": [{"raw": "[DONE]"}, {"sleep": 0.01}, {"comment": "rest"}]}
     late = {"steps": [{"raw": "[DONE]"}, {"stall": True}]}
     with LoopbackServer([soon, late, soon]) as server:
@@ -130,7 +130,7 @@ def test_finish_takes_an_end_that_comes_soon_and_drops_one_that_does_not(
 def test_finish_never_raises_and_drops_what_is_not_clean(
     transport: Transport, answer: Dict[str, Any]
 ) -> None:
-    """Whatever follows the message, the next call has a connection of its own."""
+    """Whatever follows the message, the next call has a new connection."""
     with LoopbackServer([answer, {"body": "next"}]) as server:
         assert b"[DONE]" in until_done(transport, server.base_url)
         assert read_all(post(transport, server.base_url)) == (b"next", None)
@@ -138,7 +138,7 @@ def test_finish_never_raises_and_drops_what_is_not_clean(
 
 
 def test_finish_after_cancel_does_not_raise(transport: Transport) -> None:
-    """The message is whole; only the connection is not kept."""
+    """The message is whole, but the connection is not kept."""
     cancel = threading.Event()
     with LoopbackServer([{"steps": [{"raw": "[DONE]"}, {"stall": True}]}]) as server:
         answer = post(transport, server.base_url, cancel=cancel)
@@ -152,7 +152,7 @@ def test_finish_after_cancel_does_not_raise(transport: Transport) -> None:
 
 
 def test_bytes_behind_the_end_never_reach_the_next_answer(transport: Transport) -> None:
-    """A server that sends more than it announced loses its connection."""
+    """If a server sends more than it announced, the connection is closed."""
     def serve(sock: socket.socket) -> None:
         read_request(sock)
         sock.sendall(HEAD + b"Content-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\n\r\nevil")
@@ -170,7 +170,7 @@ def test_bytes_behind_the_end_never_reach_the_next_answer(transport: Transport) 
 def test_stale_connection_is_healed_unseen(
     transport: Transport, ending: Dict[str, Any], tls: Any
 ) -> None:
-    """The server leaves between two calls: the second one does not notice."""
+    """The server closed it between two calls, and the second call still works."""
     with LoopbackServer([{"body": "x", **ending}], tls=tls) as server:
         for _ in range(3):
             assert read_all(post(transport, server.base_url)) == (b"x", None)
@@ -179,7 +179,7 @@ def test_stale_connection_is_healed_unseen(
 
 
 class Leaving:
-    """Answers the first request of a connection; at the second it leaves without a word."""
+    """Answers the first request of a connection, and closes at the second without an answer."""
 
     def __init__(self, farewell: bytes = b"") -> None:
         self.requests = 0
@@ -194,7 +194,7 @@ class Leaving:
 
 
 class Idle:
-    """What the pool's queue knows of a connection, idle since second 100."""
+    """A fake connection for the pool's queue, idle since second 100."""
 
     def __init__(self, kept_for: float = math.inf) -> None:
         self.sock, self.idle_since, self.kept_for = self, 100.0, kept_for
@@ -205,12 +205,12 @@ class Idle:
 
 
 def watch_at(now: float, target: str = "example.com:443") -> Watch:
-    """Return the watch of a call whose clock stands still."""
+    """Return the watch of a call whose clock does not move."""
     return Watch(target, limits(), None, WaitBudget(None, lambda: now))
 
 
 def test_second_try_passes_over_connections_other_threads_put_back() -> None:
-    """The fresh try takes no idle connection, whoever left it on top; a full pool closes one."""
+    """The second try takes no idle connection; a full pool closes one that is put back."""
     pool, first, second = IdleQueue(1), Idle(), Idle()
     watch = watch_at(101.0)
     pool.put(first, block=False)
@@ -235,7 +235,7 @@ def test_second_try_passes_over_connections_other_threads_put_back() -> None:
 def test_idle_connection_is_given_up_before_its_server_does(
     target: str, header: str, most: float
 ) -> None:
-    """After 4 s nearby and 60 s elsewhere, or a second before the end the server announced."""
+    """After 4 s nearby, 60 s elsewhere, or a second before the time the server announced."""
     for idle, reused in ((max(0.0, most - 0.001), most > 0), (most, False), (most + 500, False)):
         pool, kept = IdleQueue(1), Idle(kept_for(header))
         pool.put(kept)
@@ -244,7 +244,7 @@ def test_idle_connection_is_given_up_before_its_server_does(
 
 
 def test_keep_alive_header_of_an_answer_is_obeyed(transport: Transport) -> None:
-    """A server that keeps a connection for a second gets the next request on another."""
+    """If the server keeps a connection for a second, the next request uses a new one."""
     with LoopbackServer([{"body": "x", "headers": {"Keep-Alive": "timeout=1"}}]) as server:
         for _ in range(3):
             assert read_all(post(transport, server.base_url)) == (b"x", None)
@@ -252,7 +252,7 @@ def test_keep_alive_header_of_an_answer_is_obeyed(transport: Transport) -> None:
 
 
 def test_silent_connection_is_probed(transport: Transport, tls: Any) -> None:
-    """The system asks the peer after a minute of silence, plain, TLS and through a proxy."""
+    """The system probes the peer after a minute: plain, TLS and through a proxy."""
     with Proxy() as proxy, LoopbackServer([{"body": "x"}], tls=tls) as server:
         with closing(Transport(verify=CA, proxies={"http": proxy.url, "https": proxy.url})) as far:
             for one in (transport, far):
@@ -265,7 +265,7 @@ def test_silent_connection_is_probed(transport: Transport, tls: Any) -> None:
 
 
 def test_response_that_began_is_not_asked_for_again(transport: Transport) -> None:
-    """One byte of a response was seen: the failure is told, the request not sent twice."""
+    """If one byte of a response came, the call fails and the request is not sent twice."""
     serve = Leaving(farewell=b"HTTP/1.1 2")
     with RawServer(serve) as server:
         assert read_all(post(transport, server.url)) == (b"ok", None)
@@ -275,7 +275,7 @@ def test_response_that_began_is_not_asked_for_again(transport: Transport) -> Non
 
 @pytest.mark.parametrize("how", ["cancel", "clock"])
 def test_healing_is_not_for_cancel_and_clocks(transport: Transport, how: str) -> None:
-    """A reused connection on which the caller's patience ends is no stale one."""
+    """A cancel or a clock on a reused connection does not send the request again."""
     cancel = threading.Event()
     with LoopbackServer([{"body": "x"}, {"no_answer": True}]) as server:
         read_all(post(transport, server.base_url))
@@ -290,14 +290,14 @@ def test_healing_is_not_for_cancel_and_clocks(transport: Transport, how: str) ->
 
 
 def test_fresh_connection_that_fails_is_not_tried_again(transport: Transport) -> None:
-    """No retry behind the caller's back."""
+    """The call fails, and no second request is made."""
     with RawServer(answering(b"")) as server:
         error, _ = outcome(lambda: post(transport, server.url))
         assert error.code == "TRANSPORT" and server.connections == 1
 
 
 def test_many_threads_on_one_transport(tls: Any, caplog: pytest.LogCaptureFixture) -> None:
-    """Fifty threads, fifty answers, no cross-talk, and no word about a full pool."""
+    """Fifty threads get fifty right answers, and no warning about a full pool."""
     script = [{"when": {"contains": f"call-{n:03}."}, "body": f"answer-{n:03}" * 50}
               for n in range(50)]
     transport = Transport(verify=CA, pool_size=5)
@@ -342,7 +342,7 @@ def test_transport_made_before_a_fork_works_in_both(transport: Transport, tls: A
 
 
 def test_closed_transport_lets_a_running_answer_end(transport: Transport) -> None:
-    """Only the idle connections go; the connection in use is closed after its answer."""
+    """Idle connections close at once, the one in use after its answer."""
     with LoopbackServer([{"steps": [{"raw": "a"}, {"sleep": 0.1}, {"raw": "b"}]}]) as server:
         answer = post(transport, server.base_url)
         transport.close()
@@ -351,7 +351,7 @@ def test_closed_transport_lets_a_running_answer_end(transport: Transport) -> Non
 
 
 def test_half_read_answer_does_not_give_its_connection_back(transport: Transport) -> None:
-    """Closed in the middle: the next call has a connection of its own."""
+    """After a close in the middle, the next call has a new connection."""
     with LoopbackServer([{"steps": [{"raw": "a"}, {"stall": True}]}, {"body": "x"}]) as server:
         post(transport, server.base_url).close()
         assert read_all(post(transport, server.base_url)) == (b"x", None)
@@ -359,7 +359,7 @@ def test_half_read_answer_does_not_give_its_connection_back(transport: Transport
 
 
 def test_signal_handler_may_call_in_the_middle_of_a_call(transport: Transport) -> None:
-    """Two calls nested in one thread keep to their own watches."""
+    """Two nested calls in one thread each use their own watch."""
     with LoopbackServer([{"steps": [{"raw": "a"}, {"sleep": 0.1}, {"raw": "b"}]}]) as server:
         outer = post(transport, server.base_url)
         pieces = outer.pieces()
@@ -369,7 +369,7 @@ def test_signal_handler_may_call_in_the_middle_of_a_call(transport: Transport) -
 
 
 def test_environment_that_changes_between_calls_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each call reads the proxies and CA bundles of its own time."""
+    """Each call reads the proxies and CA bundles when it is made."""
     from streamcore.transport.sending import Sender
 
     sender = Sender(None, {"proxies": None, "verify": None, "cert": None}, True, 1)
@@ -392,7 +392,7 @@ def test_environment_that_changes_between_calls_is_seen(monkeypatch: pytest.Monk
 
 
 def test_call_like_the_last_one_brings_its_own_body_and_headers() -> None:
-    """Nothing of a call is in the next one on the same connection."""
+    """Nothing of one call is in the next one on the same connection."""
     said = {"steps": [{"raw": "x"}]}
     with LoopbackServer([said] * 5) as server, closing(Transport()) as transport:
         for body, headers in (
@@ -409,7 +409,7 @@ def test_call_like_the_last_one_brings_its_own_body_and_headers() -> None:
 
 
 def test_headers_keep_their_order_and_their_case() -> None:
-    """They go out as they were given."""
+    """They are sent as they were given."""
     seen: List[bytes] = []
 
     def serve(sock: socket.socket) -> None:
@@ -429,7 +429,7 @@ def test_headers_keep_their_order_and_their_case() -> None:
 
 
 def test_proxies_given_are_those_of_the_time_they_were_given() -> None:
-    """A dict the caller changes later changes nothing: not the way, and not what is secret."""
+    """If the caller changes the dict later, neither the proxy nor the masking changes."""
     with LoopbackServer([{"steps": [{"raw": "x"}]}] * 3) as server:
         own: Dict[str, str] = {}
         with closing(Transport(proxies=own)) as transport:
@@ -440,11 +440,11 @@ def test_proxies_given_are_those_of_the_time_they_were_given() -> None:
 
 
 class Key(str):
-    """A key that can be watched."""
+    """A key whose lifetime a weak reference can show."""
 
 
 def test_key_does_not_outlive_its_call() -> None:
-    """Once the answer is let go of, the transport holds nothing of the request."""
+    """After the answer is gone, the transport holds nothing of the request."""
     with LoopbackServer([{"steps": [{"raw": "x"}]}]) as server, closing(Transport()) as transport:
         key = Key("sk-1")
         gone = weakref.ref(key)
@@ -456,7 +456,7 @@ def test_key_does_not_outlive_its_call() -> None:
 
 
 def test_auth_of_a_callers_session_may_sign_the_body() -> None:
-    """It is asked at every call, and sees what goes out."""
+    """It is called for every request, and sees what is sent."""
     class Signing(requests.auth.AuthBase):
         def __call__(self, request: Any) -> Any:
             request.headers["X-Signed"] = str(zlib.crc32(request.body))
@@ -475,9 +475,9 @@ def test_auth_of_a_callers_session_may_sign_the_body() -> None:
 def test_connection_left_in_a_reference_cycle_is_closed_without_a_warning(
     tls: Any, open_still: bool
 ) -> None:
-    """The collector comes to the socket in its own order: who owns it is told before."""
+    """The finaliser closes it before the collector comes to the socket."""
     class Holder:
-        """Holds everything, itself too."""
+        """An object that refers to the transport, the answer and itself."""
 
     with LoopbackServer([{"steps": [{"raw": "x"}]}], tls=tls) as server:
         holder: Any = Holder()
@@ -495,7 +495,7 @@ def test_connection_left_in_a_reference_cycle_is_closed_without_a_warning(
 
 @pytest.mark.parametrize("proxied", [False, True])
 def test_close_ends_idle_connections_of_answers_that_are_kept(proxied: bool) -> None:
-    """Whoever still holds the answer, or its stream, does not hold the connection open."""
+    """An answer or stream that is still referenced does not keep the connection open."""
     gone = threading.Event()
 
     def serve(sock: socket.socket) -> None:
@@ -516,7 +516,7 @@ def test_close_ends_idle_connections_of_answers_that_are_kept(proxied: bool) -> 
 
 
 def test_interrupted_pool_queue_goes_on() -> None:
-    """Ctrl-C at any step of keeping or taking a connection leaves nothing locked."""
+    """Ctrl-C at any step of putting or getting a connection leaves nothing locked."""
     for step in range(1, 40):
         pool, left = IdleQueue(2), step
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The one table from foreign exceptions to codes: complete, and applied to what is inside.
+"""The table from foreign exceptions to codes is complete, and looks inside wrapped ones.
 
-The table is walked against the modules themselves, so that a class a new version adds is
-noticed; the mapping is tried on exceptions as requests and urllib3 wrap them.
+The table is compared with the modules themselves, so that a class that a new version adds is
+noticed. The mapping is tried on exceptions as requests and urllib3 wrap them.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ NO_POOL: Any = None
 def test_exception_becomes_its_code(
     phase: str, exc: BaseException, code: str, retryable: bool
 ) -> None:
-    """By what is inside, and by where the call is; no secret anywhere in the chain."""
+    """The wrapped exception and the phase decide; no secret is in the chain."""
     error = faults.translate(exc, watch(phase))
     assert error is not None
     assert (error.code, error.retryable) == (code, retryable)
@@ -132,13 +132,13 @@ def test_exception_becomes_its_code(
 def test_exception_without_a_watched_socket_still_tells_where(
     exc: Exception, phase: str, clock: Any
 ) -> None:
-    """A custom adapter gives no phases: the exception's own type does."""
+    """With a custom adapter the exception's own type gives the phase."""
     error = faults.translate(exc, watch("headers"))
     assert error is not None and (error.failure.phase, error.failure.clock) == (phase, clock)
 
 
 def test_cancel_outranks_every_exception() -> None:
-    """Classed by the event being set, not by what surfaced."""
+    """If the event is set, the error is ABORTED, whatever was raised."""
     cancel = threading.Event()
     cancel.set()
     error = faults.translate(protocol(ConnectionResetError()), watch(cancel=cancel))
@@ -150,12 +150,12 @@ def test_cancel_outranks_every_exception() -> None:
     urllib3.exceptions.InsecureRequestWarning("x"),
 ])
 def test_exception_that_is_no_fault_of_the_network_is_not_translated(exc: Exception) -> None:
-    """A bug stays a bug, and a warning turned into an error is the caller's wish."""
+    """A bug, or a warning that the caller turned into an exception, is raised unchanged."""
     assert faults.translate(exc, watch()) is None
 
 
 def test_what_the_caller_was_handling_is_not_taken_for_the_cause() -> None:
-    """``__context__`` leads out of the call; only what was wrapped on purpose counts."""
+    """``__context__`` may come from outside the call, so it is not followed."""
     try:
         try:
             raise socket.timeout("the caller's own")
@@ -168,7 +168,7 @@ def test_what_the_caller_was_handling_is_not_taken_for_the_cause() -> None:
 
 
 def test_llm_error_passes_as_it_is() -> None:
-    """What a wait raised is not wrapped again."""
+    """An LlmError of a wait is not wrapped again."""
     mine = LlmError("x", "ABORTED")
     assert faults.translate(mine, watch()) is mine
 

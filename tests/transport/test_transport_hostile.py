@@ -50,7 +50,7 @@ def new_watch(**given: Any) -> Watch:
 
 
 def sent(wire: bytes) -> Any:
-    """Return a ``serve`` that sends ``wire`` and waits for the peer to leave."""
+    """Return a ``serve`` that sends ``wire`` and waits until the peer closes."""
     def serve(sock: socket.socket) -> None:
         read_request(sock)
         sock.sendall(wire)
@@ -77,7 +77,7 @@ def reset(sock: socket.socket) -> None:
 
 
 class File:
-    """The pieces a socket gives; the last one is its end."""
+    """A file over the pieces that a socket returns; after the last one comes the end."""
 
     sock = property(lambda self: self)
 
@@ -92,7 +92,7 @@ class File:
 
 
 class Response:
-    """What http.client makes of a head."""
+    """A response as http.client reads it from a head."""
 
     def __init__(self, *headers: Tuple[str, str], chunked: bool = False) -> None:
         self.status, self.chunked, self.length = 200, chunked, None
@@ -131,7 +131,7 @@ def members(*parts: bytes) -> bytes:
 def test_gzip_members_give_the_same_at_any_cut(
     wire: bytes, text: bytes, code: Optional[str]
 ) -> None:
-    """An empty member is no end; neither text nor code depends on how the bytes are cut."""
+    """An empty member does not end the body; the cuts change neither text nor code."""
     response = Response(("Content-Encoding", "gzip"))
     cuts = [[wire], [wire[i:i + 1] for i in range(len(wire))]]
     cuts += [[wire[:i], wire[i:]] for i in range(0, len(wire), 1 + len(wire) // 150)]
@@ -140,7 +140,7 @@ def test_gzip_members_give_the_same_at_any_cut(
 
 
 def test_custom_adapter_passes_over_an_empty_gzip_member() -> None:
-    """There too the text behind it is read."""
+    """With a custom adapter, too, the text after it is read."""
     wire = members(b"Hello", b"", b" world")
     head = HEAD + b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(wire)
     with requests.Session() as session, RawServer(answering(head + wire)) as server:
@@ -152,7 +152,7 @@ def test_custom_adapter_passes_over_an_empty_gzip_member() -> None:
 
 @pytest.mark.parametrize("size", [1, 4096, 1 << 22])
 def test_compressed_bytes_without_output_are_limited(size: int) -> None:
-    """Empty blocks could come for ever: what was taken is counted, at any cut alike."""
+    """Endless empty blocks end in an error, because compressed bytes are counted too."""
     text = zlib.compressobj(9, zlib.DEFLATED, 16 + zlib.MAX_WBITS)
     wire = text.compress(b"Hello") + text.flush(zlib.Z_FULL_FLUSH)
     wire += b"\0\0\0\xff\xff" * 300_000
@@ -164,7 +164,7 @@ def test_compressed_bytes_without_output_are_limited(size: int) -> None:
 
 
 def test_chunk_extensions_without_a_body_are_limited() -> None:
-    """Framing that carries next to nothing is given up."""
+    """A body that is nearly all framing ends in an error."""
     chunk = b"1;" + b"x" * 8000 + b"\r\n:\r\n"
     response = Response(("Transfer-Encoding", "chunked"), chunked=True)
     _, code = body_of(response, [chunk] * 500, max_stream_bytes=1000)
@@ -178,7 +178,7 @@ def test_chunk_extensions_without_a_body_are_limited() -> None:
 def test_encoding_that_compresses_nothing_is_read_as_it_is(
     transport: Transport, encoding: str
 ) -> None:
-    """Only a compression that cannot be undone is refused; of an error's body too."""
+    """Only a compression that cannot be undone is refused, in an error's body too."""
     head = b"Content-Encoding: %s\r\nContent-Length: 2\r\n\r\nok" % encoding.encode()
     with RawServer(answering(HEAD + head)) as server:
         assert read_all(post(transport, server.url)) == (b"ok", None)
@@ -194,7 +194,7 @@ def test_encoding_that_compresses_nothing_is_read_as_it_is(
     ([("Content-Encoding", "identity, br")], b"", "MALFORMED_RESPONSE"),
 ])
 def test_encodings_are_read_as_a_list(headers: Any, text: bytes, code: Any) -> None:
-    """In one header or in several; two compressions are one too many."""
+    """They may be in one header or several; two compressions are refused."""
     assert body_of(Response(*headers), [gzip.compress(b"x")]) == (text, code)
 
 
@@ -218,7 +218,7 @@ ZIPPED = gzip.compress(b"hello", mtime=0)  # the same in every process: it is in
 def test_transfer_codings_are_read_as_a_list(
     transport: Transport, coding: str, wire: bytes, text: bytes, code: Any
 ) -> None:
-    """Chunked counts where it is last, and over any length; what is inside of it is undone."""
+    """Chunked must be last, and overrides a length; the codings inside it are undone."""
     head = HEAD + b"Transfer-Encoding: %s\r\n" % coding.encode()
     with RawServer(answering(head + b"Content-Length: 5\r\n\r\n" + wire)) as server:
         body, error = read_all(post(transport, server.url))
@@ -229,7 +229,7 @@ def test_transfer_codings_are_read_as_a_list(
 
 
 def test_head_cut_anywhere_is_transport(transport: Transport) -> None:
-    """Where the connection ends within it, half a head is no answer."""
+    """If the connection ends within the head, there is no answer."""
     head = b"HTTP/1.1 200 OK\r\nX: y\r\n\r\n"
     for end in range(1, len(head) - 1):
         with RawServer(answering(head[:end])) as server:
@@ -243,7 +243,7 @@ def test_head_cut_anywhere_is_transport(transport: Transport) -> None:
     b"HTTP/1.1 100 Continue\r\n\r\n", b"HTTP/1.1 103 Early\r\nLink: x\r\n\r\n",
 ])
 def test_endless_interim_heads_are_broken_framing(transport: Transport, unit: bytes) -> None:
-    """Sixteen are passed over, more are not waited out."""
+    """Sixteen interim heads are skipped; one more is an error."""
     with RawServer(answering(unit * 16 + HEAD + b"Content-Length: 2\r\n\r\nok")) as server:
         assert read_all(post(transport, server.url)) == (b"ok", None)
     off = limits(first_byte_timeout=None, idle_timeout=None, total_timeout=None)
@@ -263,7 +263,7 @@ OK = b"HTTP/1.1 200 OK\r\n"
     answering(b"HTTP/1.1 503 No\r\n\r\n"),
 ], ids=["garbage", "nothing", "half line", "half head", "reset", "100s", "headers", "line", "no"])
 def test_proxy_that_answers_connect_badly_is_transport_in_connect(serve: Any) -> None:
-    """The handshake has not begun; nor does a flood need a clock to end."""
+    """The phase is connect, and a flood ends without a clock."""
     off = limits(connect_timeout=None, total_timeout=None)
     with RawServer(serve) as proxy:
         transport = Transport(proxies={"https": proxy.url[:-3]})
@@ -274,7 +274,7 @@ def test_proxy_that_answers_connect_badly_is_transport_in_connect(serve: Any) ->
 
 
 def test_proxy_interim_head_before_the_tunnel_is_passed_over() -> None:
-    """What follows the answer to CONNECT is the handshake, and fails as one."""
+    """The handshake follows the answer to CONNECT, and its failure has the phase tls."""
     with RawServer(answering(b"HTTP/1.1 103 x\r\nA: b\r\n\r\n" + OK + b"\r\n")) as proxy:
         transport = Transport(proxies={"https": proxy.url[:-3]})
         error, _ = outcome(lambda: post(transport, "https://127.0.0.1:9/v1"))
@@ -287,7 +287,7 @@ def test_proxy_interim_head_before_the_tunnel_is_passed_over() -> None:
 
 @pytest.mark.parametrize("number", [104, 32])
 def test_reset_while_connecting_is_transport(number: int) -> None:
-    """urllib3 passes over it and asks an answer of no socket."""
+    """Without our check, urllib3 would read an answer without a socket."""
     class Resetting(urllib3.connection.HTTPConnection):  # type: ignore[misc,name-defined]
         def connect(self) -> None:
             raise OSError(number, "gone")
@@ -302,7 +302,7 @@ def test_reset_while_connecting_is_transport(number: int) -> None:
 
 
 def test_reset_right_after_accept_is_always_transport(transport: Transport) -> None:
-    """At whatever step the reset is noticed."""
+    """It does not matter at which step the reset is noticed."""
     with RawServer(reset) as server:
         for _ in range(40):
             error, _ = outcome(lambda: post(transport, server.url))
@@ -310,7 +310,7 @@ def test_reset_right_after_accept_is_always_transport(transport: Transport) -> N
 
 
 def test_content_type_with_a_charset_of_no_value_is_read(transport: Transport) -> None:
-    """requests 2.25 breaks off with an AttributeError; the header is shown as it came."""
+    """requests 2.25 raises an AttributeError for it; the header is shown as it came."""
     wire = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset\r\n\r\nok"
     with RawServer(answering(wire)) as server:
         answer = post(transport, server.url)
@@ -327,7 +327,7 @@ def caught(call: Any, *args: Any) -> Exception:
 
 
 def test_library_that_stumbles_is_transport_and_a_bug_stays_one() -> None:
-    """Only what a library's own code raised counts, and only once there is a connection."""
+    """Only an exception of a library's own code counts, and only with a connection."""
     watch = new_watch(idle_timeout=1.0)
     stumble = caught(urllib3.util.parse_url, object())
     assert faults.unforeseen(stumble, watch) is None
@@ -358,7 +358,7 @@ def test_library_that_stumbles_is_transport_and_a_bug_stays_one() -> None:
 def test_custom_adapter_names_the_clock_its_time_out_came_from(
     given: Any, silent: str, clock: str
 ) -> None:
-    """There is one time-out for all of its reads: the shortest, and that one is named."""
+    """All its reads have one time-out, the shortest clock, and that clock is named."""
     answer = {"steps": [{"raw": "abc"}, {"stall": True}]}
     with requests.Session() as session, LoopbackServer(
         [{"no_answer": True} if silent == "head" else answer]
@@ -380,7 +380,7 @@ def test_custom_adapter_names_the_clock_its_time_out_came_from(
 @pytest.mark.parametrize("own", [False, True], ids=["watched", "custom adapter"])
 @pytest.mark.parametrize("tls", [None, SERVER_FILES], ids=["plain", "tls"])
 def test_clock_of_centuries_is_no_overflow(own: bool, tls: Any) -> None:
-    """Sockets refuse such a time-out; the call does not."""
+    """Sockets refuse such a time-out, but the call works."""
     long = dict.fromkeys(("connect_timeout", "first_byte_timeout", "idle_timeout"), 1e12)
     with requests.Session() as session, LoopbackServer([{"body": "x"}], tls=tls) as server:
         if own:
@@ -423,7 +423,7 @@ def test_pause_waits_in_slices_and_never_inside_the_event() -> None:
     (500, "SERVER"), (599, "SERVER"), (600, "HTTP_600"), (999, "HTTP_999"),
 ])
 def test_status_beyond_the_server_errors_is_named(status: int, code: str) -> None:
-    """No class of HTTP begins at 600."""
+    """A status of 600 or more has a code of its own."""
     assert failure_from_answer(status, {}, b"").code == code
 
 
@@ -431,7 +431,7 @@ def test_status_beyond_the_server_errors_is_named(status: int, code: str) -> Non
     (304, {}), (302, {"Location": "http://[x"}), (302, {"Location": " "}),
 ])
 def test_redirect_that_leads_nowhere_names_no_path(status: int, headers: Any) -> None:
-    """What has no address, or one that cannot be read, is not said to be another path."""
+    """Without a readable address, the message does not name another path."""
     message = failure_from_answer(status, headers, b"").message
     assert "another path" not in message and "base URL" in message
     there = failure_from_answer(302, {"Location": "/x"}, b"").message
@@ -440,7 +440,7 @@ def test_redirect_that_leads_nowhere_names_no_path(status: int, headers: Any) ->
 
 @pytest.mark.parametrize("gzipped", [False, True])
 def test_cancel_during_a_flood_is_quick(transport: Transport, gzipped: bool) -> None:
-    """Bytes that never stop coming do not keep the event from being seen, inflated ones too."""
+    """The event is seen while bytes never stop, compressed ones too."""
     head, flood = HEAD + b"\r\n", b": p\n\n"
     if gzipped:  # each byte stands for a thousand
         machine = zlib.compressobj(wbits=31)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """TLS to a host inside TLS to a proxy: nothing is lost, and clocks and cancel hold there too.
 
-In: a proxy on 127.0.0.1 that speaks TLS and tunnels to the loopback server, which does so too.
-Out: the same bytes at the far end however slowly the proxy takes them.
+In: a proxy on 127.0.0.1 that speaks TLS and tunnels to a loopback server that speaks TLS too.
+Out: the same bytes at the far end, however slowly the proxy takes them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from streamcore.values.errors import LlmError
 
 
 class TlsProxy(RawServer):
-    """A proxy behind TLS; ``pause``: seconds it once stops reading, in a large request."""
+    """A proxy behind TLS; in a large request it stops reading once, for ``pause`` seconds."""
 
     def __init__(self, pause: float = 0.0, then: Any = None) -> None:
         super().__init__(self._tunnel)
@@ -66,13 +66,13 @@ class TlsProxy(RawServer):
                 events = selector.select(5)
 
     def transport(self) -> Transport:
-        """Return a transport that goes through here."""
+        """Return a transport that uses this proxy."""
         return Transport(verify=CA, proxies={"https": f"https://localhost:{self.port}"})
 
 
 @pytest.fixture
 def far(request: Any) -> Iterator[LoopbackServer]:
-    """The host: each answer takes longer than a slice."""
+    """The host behind the proxy; each of its answers takes longer than a slice."""
     script = [{"steps": [{"raw": "hello "}, {"sleep": 0.3}, {"done": True}]}]
     with LoopbackServer(script, tls=SERVER_FILES) as server:
         yield server
@@ -82,7 +82,7 @@ def far(request: Any) -> Iterator[LoopbackServer]:
 def test_request_arrives_whole_through_a_proxy_that_pauses(
     far: LoopbackServer, pause: float
 ) -> None:
-    """A write that does not go on for some slices is not repeated, and loses nothing."""
+    """A write that blocks for some slices is not repeated and loses nothing."""
     body = bytes(range(97, 123)) * 300_000
     with TlsProxy(pause) as proxy:
         transport = proxy.transport()
@@ -93,7 +93,7 @@ def test_request_arrives_whole_through_a_proxy_that_pauses(
 
 
 def test_connection_inside_a_tls_proxy_is_reused(far: LoopbackServer) -> None:
-    """The second call waits by its own clocks, on the same connection."""
+    """The second call uses the same connection, with its own clocks."""
     with TlsProxy() as proxy:
         transport = proxy.transport()
         for _ in range(3):
@@ -104,7 +104,7 @@ def test_connection_inside_a_tls_proxy_is_reused(far: LoopbackServer) -> None:
 
 @pytest.mark.parametrize("clock", ["idle", "total", None])
 def test_silence_inside_a_tls_proxy_ends_by_clock_or_cancel(clock: Any) -> None:
-    """The waits are cut into slices as anywhere."""
+    """The waits are cut into slices there too."""
     script = [{"steps": [{"raw": "abc"}, {"stall": True}]}]
     given = {f"{clock}_timeout": 0.4} if clock else {}
     cancel = threading.Event()
@@ -134,7 +134,7 @@ def drip(near: ssl.SSLSocket) -> None:
 
 
 def test_dripping_inner_handshake_ends_by_the_connect_clock() -> None:
-    """One deadline over all of it, not one for each byte."""
+    """The whole handshake has one deadline; no byte restarts it."""
     with TlsProxy(then=drip) as proxy:
         transport = proxy.transport()
         mine = limits(connect_timeout=0.6)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One call in neutral words: frozen all the way down, and what travels beside it."""
+"""A call's config and request, frozen at every depth, and the context beside them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TOOL = {"name": "look", "parameters": {"type": "object", "properties": {"at": {"
 
 
 def everything() -> Dict[str, Any]:
-    """Every field of a config, with a value of its own."""
+    """Return a config in which every field is set."""
     return {
         "model": "m", "provider": "p", "tool_choice": {"type": "x"}, "parallel_tool_calls": False,
         "response_format": {"type": "json_object"}, "temperature": 0.0, "top_p": 1.0, "seed": 0,
@@ -32,7 +32,7 @@ def everything() -> Dict[str, Any]:
 
 
 def test_config_to_dict_and_back_loses_nothing() -> None:
-    """Zero and False are values; what is None is left out; plain containers come out."""
+    """A config's dict keeps zero and False, leaves None out, and has plain containers."""
     config = CallConfig(**everything())
     assert config.to_dict() == everything()
     assert type(config.to_dict()["extra_body"]["k"]) is list
@@ -42,7 +42,7 @@ def test_config_to_dict_and_back_loses_nothing() -> None:
 
 
 def test_config_is_frozen_and_its_own_copy() -> None:
-    """Nothing the caller does to its containers afterwards reaches the config."""
+    """A later change to the caller's containers does not reach the config."""
     given = everything()
     config = CallConfig(**given)
     given["extra_body"]["k"].append("more")
@@ -58,7 +58,7 @@ def test_config_is_frozen_and_its_own_copy() -> None:
 
 @pytest.mark.parametrize("name", ["tool_choice", "response_format", "stop", "extra_body"])
 def test_config_circular_value_is_an_invalid_request(name: str) -> None:
-    """What holds itself cannot be frozen, and is told by its name."""
+    """A value that contains itself is refused; the error names the field."""
     circle: Dict[str, Any] = {}
     circle["inner"] = [circle]
     with pytest.raises(LlmError, match=name) as caught:
@@ -82,7 +82,7 @@ def test_request_is_frozen_and_its_own_copy() -> None:
 
 
 def test_request_read_twice_is_the_same() -> None:
-    """Making a request of a request's own messages and tools changes nothing."""
+    """A request made from another request's messages and tools equals that request."""
     request = LlmRequest.make("m", "hi", None, [TOOL], temperature=0.5)
     again = replace(request, config=replace(request.config, seed=1))
     assert (again.messages, again.tools) == (request.messages, request.tools)
@@ -90,7 +90,7 @@ def test_request_read_twice_is_the_same() -> None:
 
 
 def test_request_context_is_no_part_of_its_value() -> None:
-    """Two requests that ask the same are equal, whoever may cancel them."""
+    """Two requests that ask the same are equal, even with different contexts."""
     one = LlmRequest.make("m", "hi")
     other = replace(one, context=CallContext(threading.Event()))
     assert one == other
@@ -99,14 +99,14 @@ def test_request_context_is_no_part_of_its_value() -> None:
 
 @pytest.mark.parametrize("rest", [{"limits": {"idle_timeout": 3}}, {"headers": [("a", "b")]}])
 def test_context_of_wrong_types_is_refused(rest: Dict[str, Any]) -> None:
-    """A limit or header that would be passed over is refused when it is given."""
+    """Limits or headers of a wrong type are refused when they are given."""
     with pytest.raises(TypeError):
         CallContext(**rest)
     assert CallContext(limits=Limits(idle_timeout=3)).limits == Limits(idle_timeout=3)
 
 
 def test_context_stop_is_set_by_cancel_and_by_close() -> None:
-    """The transport watches one thing, whoever stops the call."""
+    """The stop event is set by cancel and by close alike."""
     cancel = threading.Event()
     cancelled, closed, neither = CallContext(cancel), CallContext(), CallContext()
     assert not cancelled.stop.is_set()
@@ -132,7 +132,7 @@ def test_context_close_drops_the_connection_there_is_and_the_one_that_comes() ->
 
 
 def test_context_stop_does_not_keep_the_context_alive() -> None:
-    """A connection that holds the stop event makes no cycle with the call it served."""
+    """A connection that holds the stop event does not keep the call's context alive."""
     context = CallContext()
     stop, gone = context.stop, weakref.ref(context)
     gc.disable()
@@ -157,7 +157,7 @@ def test_context_pause_counts_on_the_total_clock_and_ends_with_cancel() -> None:
 
 
 def test_context_begin_again_forgets_the_failed_attempt() -> None:
-    """What came back with one attempt is not told as the next one's."""
+    """The facts of one attempt are gone before the next attempt."""
     context = CallContext(raw_events=["event"])
     context.request_id, context.status = "req", 503
     context.diagnostics["skipped"] = 1

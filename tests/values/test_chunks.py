@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""chunks: what is logged is read back as the same chunk."""
+"""The chunks: a logged chunk is read back as the same chunk."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ IDS = [f"{shown['type']}-{i}" for i, (_, shown) in enumerate(TABLE)]
 
 @pytest.mark.parametrize("chunk, shown", TABLE, ids=IDS)
 def test_chunk_to_dict_and_back(chunk: StreamChunk, shown: Dict[str, Any]) -> None:
-    """A chunk's dict says type and set fields, survives JSON, and reads back as the chunk."""
+    """A dict has the type and the set fields, survives JSON, and reads back as the chunk."""
     assert chunk.to_dict() == shown
     assert chunk.type == shown["type"]
     assert chunk_from_dict(json.loads(json.dumps(chunk.to_dict()))) == chunk
@@ -113,13 +113,13 @@ def test_chunk_to_dict_and_back(chunk: StreamChunk, shown: Dict[str, Any]) -> No
 
 @pytest.mark.parametrize("chunk, shown", TABLE, ids=IDS)
 def test_chunk_copies_and_pickles(chunk: StreamChunk, shown: Dict[str, Any]) -> None:
-    """Chunks copy and pickle, equal by value."""
+    """A copied or pickled chunk equals the chunk."""
     for twin in (copy.copy(chunk), copy.deepcopy(chunk), pickle.loads(pickle.dumps(chunk))):
         assert twin == chunk and repr(twin) == repr(chunk)
 
 
 def test_chunks_of_different_kind_or_value_differ() -> None:
-    """Equality takes the kind and every field."""
+    """Two chunks are equal only if their class and every field are equal."""
     for i, (one, _) in enumerate(TABLE):
         for j, (other, _) in enumerate(TABLE):
             assert (one == other) is (i == j)
@@ -129,7 +129,7 @@ def test_chunks_of_different_kind_or_value_differ() -> None:
 
 @pytest.mark.parametrize("chunk, shown", TABLE, ids=IDS)
 def test_chunk_is_small(chunk: StreamChunk, shown: Dict[str, Any]) -> None:
-    """Chunks have slots only: no dict each, no misspelt field, no use as a key."""
+    """Chunks have only slots: no dict, no misspelt field, no hash."""
     assert not hasattr(chunk, "__dict__")
     with pytest.raises(AttributeError):
         chunk.txt = "x"  # type: ignore[attr-defined]
@@ -138,7 +138,7 @@ def test_chunk_is_small(chunk: StreamChunk, shown: Dict[str, Any]) -> None:
 
 
 def test_chunk_to_dict_is_plain() -> None:
-    """A chunk's dict is the reader's to change, frozen extras included."""
+    """A reader may change a chunk's dict, including extras that were frozen."""
     chunk = Finish(FinishReason("stop"), extras={"a": [1]})
     chunk.to_dict()["extras"]["a"].append(2)
     assert chunk.to_dict()["extras"] == {"a": [1]}
@@ -161,24 +161,24 @@ def test_chunk_from_dict_unknown(data: Dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("kind", FINISH_KINDS)
 def test_finish_reason_kinds(kind: str) -> None:
-    """Each way to end goes into a dict and back, with its failure where it has one."""
+    """Each way to end goes into a dict and back, with its failure if it has one."""
     reason = FinishReason(kind, FAILURE if kind in FAILED_KINDS else None)
     assert FinishReason.from_dict(reason.to_dict()) == reason
 
 
 @pytest.mark.parametrize("kind", FINISH_KINDS)
 def test_finish_reason_and_its_failure(kind: str) -> None:
-    """A failed end is refused without its failure, and any other end with one."""
+    """A failed end is refused without a failure, and any other end with one."""
     with pytest.raises(ValueError, match=f"a finish {kind} comes with"):
         FinishReason(kind, None if kind in FAILED_KINDS else FAILURE)
 
 
 def test_finish_reason_unknown() -> None:
-    """There is no other way to end."""
+    """An unknown kind of finish is refused."""
     with pytest.raises(ValueError, match="not 'length'"):
         FinishReason("length")
 
 
 def test_block_types_are_the_blocks_of_an_answer() -> None:
-    """The words of block-start are the types of the blocks an answer is made of."""
+    """The block types of a block-start are the types of the blocks in an answer."""
     assert BLOCK_TYPES == (TextBlock.type, ReasoningBlock.type, ToolCall.type, OpaqueBlock.type)

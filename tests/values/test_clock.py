@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Deadlines and the budget of waiting, on a clock that is a number."""
+"""Deadlines and the budget of waiting, on a clock that the test moves."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class Hand:
 
 @pytest.fixture
 def hand() -> Iterator[Hand]:
-    """A clock that stands until it is moved."""
+    """Return a clock that stands still until it is moved."""
     yield Hand()
 
 
 def test_deadline_counts_down(hand: Hand) -> None:
-    """What is left shrinks with the clock and stops at 0."""
+    """The seconds left shrink with the clock and stop at 0."""
     deadline = Deadline(2.0, hand)
     assert deadline.left() == 2.0 and not deadline.passed
     hand.now += 1.5
@@ -38,14 +38,14 @@ def test_deadline_counts_down(hand: Hand) -> None:
 
 
 def test_deadline_without_end_never_passes(hand: Hand) -> None:
-    """None means no end."""
+    """A deadline of None has no end."""
     deadline = Deadline(None, hand)
     hand.now += 1e9
     assert deadline.left() == math.inf and not deadline.passed
 
 
 def test_budget_counts_only_what_is_spent(hand: Hand) -> None:
-    """Time that passes while nobody waits costs nothing."""
+    """Time that passes without waiting is not counted."""
     budget = WaitBudget(3.0, hand)
     hand.now += 100.0
     assert budget.left() == 3.0 and budget.spent == 0.0
@@ -57,7 +57,7 @@ def test_budget_counts_only_what_is_spent(hand: Hand) -> None:
 
 
 def test_budget_without_end_still_counts(hand: Hand) -> None:
-    """None means no end; what was waited is known all the same."""
+    """A budget of None has no end, but still counts the waiting."""
     budget = WaitBudget(None, hand)
     budget.spend(4.0)
     assert budget.left() == math.inf and budget.spent == 4.0

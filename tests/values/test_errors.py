@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The public error: its facts, its copies, and the one line that tells its causes."""
+"""The public error: its facts, its copies, and the line that shows its causes."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def twins(error):
     (aborted_error("while reading", closed=True), "closed by the caller while reading"),
 ])
 def test_aborted_error_says_who_stopped_what(error, text):
-    """Every layer tells of a caller's stop in the same words; it is never worth another try."""
+    """A stop by the caller always has the same words, and is never worth another try."""
     assert error.failure == Failure("ABORTED", text)
     assert aborted_error(phase="body").failure.phase == "body"
 
@@ -56,12 +56,12 @@ def test_retryable_default_by_code(code):
 
 @pytest.mark.parametrize("code, retryable", [("HTTP_409", True), ("HTTP_404", False), ("X", False)])
 def test_retryable_unknown_code(code, retryable):
-    """Of the codes without a row, only a conflict is worth another try."""
+    """Of the codes outside ``CODES``, only HTTP 409 is worth another try."""
     assert is_retryable(code) is retryable
 
 
 def test_error_shows_code_and_message():
-    """The text has both, the repr is short, and the arguments are the message alone."""
+    """The text has code and message, the repr is short, and ``args`` is the message alone."""
     error = full_error()
     assert str(error) == "RATE_LIMIT: slow down"
     assert repr(error) == "LlmError('slow down', 'RATE_LIMIT')"
@@ -78,7 +78,7 @@ def test_error_copies_keep_facts():
 
 
 def test_error_copies_after_change():
-    """What with_facts and with_partial changed is copied too."""
+    """A copy has what with_facts and with_partial changed."""
     error = LlmError("a", "SERVER")
     assert error.with_facts(message="b", phase="body") is error
     assert error.with_partial(PARTIAL) is error
@@ -104,7 +104,7 @@ def chained(how):
 @pytest.mark.parametrize("how", ["from", "context", "from none"])
 @pytest.mark.parametrize("make", [copy.copy, copy.deepcopy])
 def test_error_copy_keeps_chain(how, make):
-    """A copy tells the same chain as the error: cause, context, or hidden context."""
+    """A copy has the same chain as the error: cause, context, or hidden context."""
     error = chained(how)
     twin = make(error)
     assert error_chain(twin) == error_chain(error)
@@ -128,7 +128,7 @@ def test_error_subclass_of_exception_only():
 
 
 def test_failure_dict_round_trip():
-    """to_dict keeps what is set, in JSON types; from_dict reads it and passes the rest over."""
+    """to_dict keeps the set fields in JSON types; from_dict reads them and ignores other names."""
     failure = full_error().failure
     written = json.loads(json.dumps(failure.to_dict()))
     assert "clock" not in written
@@ -137,7 +137,7 @@ def test_failure_dict_round_trip():
 
 
 def test_failure_values_frozen():
-    """Nobody changes a failure or a partial, and both can be hashed."""
+    """A failure and a partial cannot be changed, and can be hashed."""
     for value, name in ((full_error().failure, "code"), (PARTIAL, "text")):
         with pytest.raises(AttributeError):
             setattr(value, name, "x")
@@ -219,7 +219,7 @@ def test_chain_is_bounded():
 
 @pytest.mark.parametrize("how, shown", [("from", True), ("context", True), ("from none", False)])
 def test_chain_context(how, shown):
-    """The context is told unless `from None` hides it."""
+    """The context is shown unless `from None` hides it."""
     assert ("inner" in error_chain(chained(how))) is shown
 
 
@@ -246,13 +246,13 @@ def test_facts_that_cannot_be_are_refused(facts, error, text):
 
 
 def test_edges_of_the_facts_pass():
-    """Every three-digit status and every wait of 0 or more can be."""
+    """Every status of three digits and every wait of 0 or more is accepted."""
     for status in (100, 999):
         assert LlmError("m", "SERVER", status=status, retry_after=0).failure.status == status
 
 
 def test_details_are_frozen_and_kept():
-    """What the provider said survives dicts, JSON, copies and pickles, and cannot be changed."""
+    """The details survive dicts, JSON, copies and pickles, and cannot be changed."""
     given = {"type": "overloaded_error", "stop": {"category": ["cyber"]}}
     error = LlmError("m", "SERVER", details=given)
     given["stop"]["category"].append("later")

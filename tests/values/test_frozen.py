@@ -34,7 +34,7 @@ def test_freeze_copies():
 
 
 def test_freeze_once():
-    """What is frozen is not copied again; scalars pass; tuples become lists."""
+    """A frozen value is not copied again; scalars stay; tuples become lists."""
     frozen = freeze(PLAIN)
     assert freeze(frozen) is frozen
     assert freeze("x") == "x" and freeze(None) is None
@@ -42,7 +42,7 @@ def test_freeze_once():
 
 
 def test_thaw_gives_plain():
-    """Thawing gives plain containers all the way down, free to change."""
+    """Thawing gives plain containers at every depth, which can be changed."""
     plain = thaw(freeze(PLAIN))
     assert plain == PLAIN
     assert type(plain) is dict and type(plain["a"]) is list and type(plain["a"][1]) is dict
@@ -115,7 +115,7 @@ def test_frozen_list_refuses_change(change):
 
 
 def test_every_mutator_is_refused():
-    """Whatever dict and list can change with in this Python is overridden."""
+    """Every method that changes a dict or list in this Python is overridden."""
     readers = {"copy", "count", "fromkeys", "get", "index", "items", "keys", "values"}
     for frozen, plain in ((FrozenDict, dict), (FrozenList, list)):
         public = {name for name in dir(plain) if not name.startswith("_")} - readers
@@ -125,7 +125,7 @@ def test_every_mutator_is_refused():
 
 
 def test_frozen_pickle_and_copy():
-    """Pickles come back frozen and equal; copies are the value itself."""
+    """A pickle comes back frozen and equal; a copy is the value itself."""
     frozen = freeze(PLAIN)
     for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
         back = pickle.loads(pickle.dumps(frozen, protocol))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What callers give as messages and tools: read once, or refused with the place named."""
+"""Messages and tools of a caller are read once, or refused with their place."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WIRE = {"type": "function", "function": {"name": "look"}}
 
 
 def said() -> Iterator[Any]:
-    """Two messages, one at a time."""
+    """Yield two messages, one at a time."""
     yield {"role": "user", "content": "hi"}
     yield Message("assistant", (TextBlock("yes"),))
 
@@ -33,7 +33,7 @@ def said() -> Iterator[Any]:
     ],
 )
 def test_messages_every_shape(given: Any, count: int) -> None:
-    """A string, a message, a dict, or any iterable of them."""
+    """A conversation is a string, a message, a dict, or an iterable of messages and dicts."""
     messages = read_messages(given)
     assert len(messages) == count
     assert all(message == HI for message in messages[:1])
@@ -58,7 +58,7 @@ def test_messages_unreadable_are_refused_by_place(given: Any, told: str) -> None
 
 
 def test_messages_circular_are_refused() -> None:
-    """What holds itself is no message."""
+    """A message that contains itself is refused."""
     circle: Any = {"role": "user", "content": "x"}
     circle["extra"] = circle
     with pytest.raises(LlmError, match="circular"):
@@ -66,7 +66,7 @@ def test_messages_circular_are_refused() -> None:
 
 
 def test_messages_of_a_generator_that_fails_raise_what_it_raised() -> None:
-    """The caller's own exception comes out unchanged."""
+    """An exception of the caller's iterable comes out unchanged."""
 
     def failing() -> Iterator[Any]:
         yield HI
@@ -86,13 +86,13 @@ def test_messages_of_a_generator_that_fails_raise_what_it_raised() -> None:
     ],
 )
 def test_tools_every_shape_is_one(tool: Any) -> None:
-    """Bare, wrapped, or an object with the right fields: the same dict, nulls left out."""
+    """A bare dict, a wrapped dict and an object give the same tool, without nulls."""
     assert read_tools([tool]) == (WIRE,)
     assert read_tools(read_tools([tool])) == (WIRE,)
 
 
 def test_tools_of_a_provider_pass_as_they_are() -> None:
-    """A tool the provider runs itself has a shape only it knows, nulls included."""
+    """A tool that the provider runs is kept as it is, nulls included."""
     tool = {"type": "web_search", "filters": None}
     assert read_tools([tool]) == (tool,)
     assert read_tools(None) == () == read_tools([])
@@ -115,7 +115,7 @@ def test_tools_unusable_are_refused_by_place(tools: Any, told: str) -> None:
 
 
 def test_freeze_given_refuses_endless_nesting() -> None:
-    """Depth that Python refuses is an invalid request, never a RecursionError."""
+    """Nesting that Python refuses is an invalid request, never a RecursionError."""
     deep: Any = []
     for _ in range(100_000):
         deep = [deep]
@@ -126,7 +126,7 @@ def test_freeze_given_refuses_endless_nesting() -> None:
 
 
 def test_show_is_ascii_and_short() -> None:
-    """An odd id neither breaks a terminal nor fills it."""
+    """An odd id in a message is cut, and safe on a terminal."""
     assert show("call_\u2028é") == "'call_\\u2028\\xe9'"
     assert len(show("x" * 500)) < 100
     assert str(invalid(show("\udc80"))).isascii()
@@ -134,7 +134,7 @@ def test_show_is_ascii_and_short() -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_random_values_are_read_or_refused(seed: int) -> None:
-    """Whatever JSON-like value a caller gives, it is read or refused, and nothing else."""
+    """Any JSON-like value is read, or refused as an invalid request."""
     chance = random.Random(seed)
     words = ["role", "user", "assistant", "tool", "content", "tool_calls", "function", "name",
              "arguments", "id", "tool_call_id", "type", "text", "image_url", "parameters", ""]

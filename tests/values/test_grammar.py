@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The grammar checker: it passes what DESIGN.md §5 allows and names each rule that is broken."""
+"""The grammar checker accepts what DESIGN.md §5 allows, and names each broken rule."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ CITED = TextBlock("", FrozenDict(citations=[]))
     [end("paused")],
 ])
 def test_allowed_stream_passes_unchanged(chunks: List[Any]) -> None:
-    """The checker hands on what it is given."""
+    """The checker yields the chunks that it is given."""
     assert list(check_grammar(iter(chunks))) == chunks
 
 
@@ -84,17 +84,17 @@ def test_allowed_stream_passes_unchanged(chunks: List[Any]) -> None:
     ([TEXT[0], ToolCallDelta(0, "i", "f", "")], "in the text block 0"),
     ([TEXT[0], TextDelta(0, "")], "empty text-delta"),
     ([TEXT[0], BlockEnd(0, TextBlock(""))], "empty text block"),
-    ([*TEXT, BlockEnd(0, TextBlock("a"))], "unlike the deltas"),
+    ([*TEXT, BlockEnd(0, TextBlock("a"))], "differs from the deltas"),
     ([*TEXT, BlockEnd(0, ReasoningBlock("ab"))], "ends as reasoning"),
     ([*TEXT, TEXT_END, TEXT_END], "second block-end"),
     ([*TEXT, TEXT_END, TextDelta(0, "c")], "after the end began"),
     ([*TEXT, TEXT_END, CALL[0]], "after the end began"),
     ([*TEXT, *CALL, CALL_END, TEXT_END], "out of order"),
-    ([*TEXT, *CALL, ToolCallDelta(1, "j", None, "")], "id told twice"),
-    ([*TEXT, *CALL, ToolCallDelta(1, None, "g", "")], "name told twice"),
-    ([*TEXT, *CALL, TEXT_END, BlockEnd(1, ToolCall("j", "f", "{}"))], "told"),
-    ([*TEXT, *CALL, TEXT_END, BlockEnd(1, ToolCall("i", "g", "{}"))], "told"),
-    ([*TEXT, *CALL, TEXT_END, BlockEnd(1, ToolCall("i", "f", "{ }"))], "arguments unlike"),
+    ([*TEXT, *CALL, ToolCallDelta(1, "j", None, "")], "id came twice"),
+    ([*TEXT, *CALL, ToolCallDelta(1, None, "g", "")], "name came twice"),
+    ([*TEXT, *CALL, TEXT_END, BlockEnd(1, ToolCall("j", "f", "{}"))], "deltas said"),
+    ([*TEXT, *CALL, TEXT_END, BlockEnd(1, ToolCall("i", "g", "{}"))], "deltas said"),
+    ([*TEXT, *CALL, TEXT_END, BlockEnd(1, ToolCall("i", "f", "{ }"))], "arguments differ"),
     ([*TEXT, CALL[0], TEXT_END, BlockEnd(1, ToolCall("", "", "{}"))], "without id or name"),
     ([*TEXT, end("stop")], "open at the finish"),
     ([*TEXT, *CALL, TEXT_END, end("tool-calls")], "open at the finish"),
@@ -110,20 +110,20 @@ def test_allowed_stream_passes_unchanged(chunks: List[Any]) -> None:
       BlockEnd(0, ToolCall("i", "f", "{"))], "do not parse"),
 ])
 def test_broken_rule_is_named(chunks: List[Any], rule: str) -> None:
-    """Each break is a ChunkFault that says which rule."""
+    """Each broken rule is a ChunkFault that names the rule."""
     with pytest.raises(ChunkFault, match=rule):
         list(check_grammar(chunks))
 
 
 def test_what_is_no_chunk_is_a_type_error() -> None:
-    """A chunk's dict, say, is not taken in silence."""
+    """A value that is not a chunk, such as a chunk's dict, is a TypeError."""
     for odd in ("text", {"type": "text-delta"}):
         with pytest.raises(TypeError, match="a chunk is a StreamChunk"):
             list(check_grammar([odd]))  # type: ignore[list-item]
 
 
 def test_machine_and_iterator_check_alike() -> None:
-    """``push`` and ``finish`` are what ``check_grammar`` wraps."""
+    """``push`` and ``finish`` check the same rules as ``check_grammar``."""
     grammar = ChunkGrammar()
     for chunk in [*TEXT, TEXT_END, end("stop")]:
         grammar.push(chunk)

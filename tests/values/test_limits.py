@@ -25,7 +25,7 @@ def test_limits_defaults():
 
 
 def test_limits_layers_merge_by_field():
-    """A call's value wins over the client's, over the profile's, field by field."""
+    """For each field, the call wins over the client, and the client over the profile."""
     call, client = Limits(idle_timeout=1), Limits(idle_timeout=2, total_timeout=3)
     profile = Limits(idle_timeout=4, total_timeout=5, connect_timeout=6)
     limits = resolve_limits(call, client, profile)
@@ -50,7 +50,7 @@ def test_limits_none_is_a_value():
     ],
 )
 def test_limits_first_byte_follows_idle(layers, first_byte):
-    """A first-byte clock nobody set has the idle clock's value, off included."""
+    """A first-byte clock that nobody set has the value of the idle clock, also if it is off."""
     assert resolve_limits(*layers).first_byte_timeout == first_byte
 
 
@@ -67,7 +67,7 @@ def test_limits_clock_out_of_range(name, value):
 @pytest.mark.parametrize("name", CLOCKS)
 @pytest.mark.parametrize("value", ["5", True, False, [1], 1j, object()])
 def test_limits_clock_wrong_type(name, value):
-    """A clock is a number; True is none."""
+    """A clock is a number; True is refused."""
     with pytest.raises(TypeError, match=name):
         Limits(**{name: value})
 
@@ -84,7 +84,7 @@ def test_limits_size_refused(name, value, error):
 
 
 def test_limits_smallest_and_largest():
-    """The edges of the ranges are legal."""
+    """The ends of the ranges are accepted."""
     edges = {**{name: 5e-324 for name in CLOCKS}, **{name: 1 for name in SIZES}}
     assert resolve_limits(Limits(**edges)).max_tool_calls == 1
     assert Limits(total_timeout=1.7e308, max_stream_bytes=10**30).total_timeout == 1.7e308
@@ -107,7 +107,7 @@ def test_default_limits_every_field_but_first_byte():
 
 
 def test_not_given_is_one_falsy_mark():
-    """There is one mark; it is false, says its name, and stays itself when copied."""
+    """NOT_GIVEN exists once; it is false, shows its name, and is the same object when copied."""
     assert NotGiven() is NOT_GIVEN and not NOT_GIVEN and repr(NOT_GIVEN) == "NOT_GIVEN"
     assert copy.copy(NOT_GIVEN) is copy.deepcopy(NOT_GIVEN) is NOT_GIVEN
     for protocol in range(pickle.HIGHEST_PROTOCOL + 1):

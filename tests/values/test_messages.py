@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""messages: frozen values, and OpenAI-style dicts that come back as they went in."""
+"""Messages: frozen values, and OpenAI-style dicts that come back unchanged."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_message_dict_round_trip(data: Dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("data", DICTS, ids=lambda data: ascii(json.dumps(data))[:60])
 def test_message_is_a_value(data: Dict[str, Any]) -> None:
-    """A message hashes, copies and pickles like any value, and writes the same dict after."""
+    """A message can be hashed, copied and pickled, and then writes the same dict."""
     message = Message.from_dict(data)
     for twin in (copy.copy(message), copy.deepcopy(message), pickle.loads(pickle.dumps(message))):
         assert twin == message and hash(twin) == hash(message)
@@ -192,7 +192,7 @@ def random_message(rng: random.Random) -> Dict[str, Any]:
 
 @pytest.mark.parametrize("seed", range(8))
 def test_message_dict_round_trip_random(seed: int) -> None:
-    """Seeded random dicts come back as they went in."""
+    """Seeded random dicts come back unchanged."""
     rng = random.Random(seed)
     for _ in range(150):
         data = random_message(rng)
@@ -226,13 +226,13 @@ def test_message_dict_round_trip_random(seed: int) -> None:
     ids=ascii,
 )
 def test_message_from_dict_wrong_shape(data: Any) -> None:
-    """A shape no provider would read is a TypeError or ValueError, nothing else."""
+    """A shape that no provider would read is a TypeError or ValueError."""
     with pytest.raises((TypeError, ValueError)):
         Message.from_dict(data)
 
 
 def test_tool_call_from_dict_without_type_and_arguments() -> None:
-    """What every provider needs in a call is written even when the dict left it out."""
+    """The type and arguments of a call are written even if the dict left them out."""
     bare = {"id": "c", "function": {"name": "f"}}
     message = Message.from_dict({"role": "assistant", "tool_calls": [bare]})
     assert message.to_dict()["tool_calls"] == [
@@ -241,7 +241,7 @@ def test_tool_call_from_dict_without_type_and_arguments() -> None:
 
 
 def test_message_from_dict_takes_blocks_and_mappings() -> None:
-    """Parts and calls already made are taken as they are, and any mapping is a dict."""
+    """Blocks in place of dicts are taken as they are, and any mapping counts as a dict."""
     data = FrozenDict(role="assistant", content=[TextBlock("a")], tool_calls=(ToolCall("c", "f"),))
     message = Message.from_dict(data)
     assert message.content == (TextBlock("a"), ToolCall("c", "f"))
@@ -266,7 +266,7 @@ def test_message_frozen_when_made() -> None:
 
 
 def test_message_to_dict_is_a_copy() -> None:
-    """The dict handed out is plain and the caller's to change."""
+    """The returned dict is plain, and the caller may change it."""
     data = {"role": "user", "content": [{"type": "odd", "x": [1]}], "meta": {"a": [1]}}
     message = Message.from_dict(data)
     shown = message.to_dict()
@@ -322,13 +322,13 @@ def test_block_from_dict_wrong(data: Dict[str, Any]) -> None:
     ],
 )
 def test_message_made_of_wrong_things(make: Any) -> None:
-    """A message without a role, or of something other than blocks, is a TypeError."""
+    """A message without a role, or with content that is not blocks, is a TypeError."""
     with pytest.raises(TypeError):
         make()
 
 
 def test_message_views() -> None:
-    """The views show text, reasoning, calls and results apart, each in order."""
+    """A message gives its text, reasoning, calls and results separately, each in order."""
     one, two = ToolCall("a", "f"), ToolCall("b", "g")
     result = ToolResult("x", "out")
     first, last = (ReasoningBlock("r"), TextBlock("t")), (ReasoningBlock("s"), result)
@@ -348,7 +348,7 @@ def test_message_views() -> None:
     ],
 )
 def test_tool_call_parsed(text: str, value: Any) -> None:
-    """Arguments parse as they stand; empty, blank and null read as no arguments."""
+    """Arguments are parsed unchanged; empty, blank and null mean no arguments."""
     call = ToolCall("c", "f", text)
     assert call.parsed() == value == parse_arguments(text)
     assert call.arguments == text
@@ -378,7 +378,7 @@ def answer(**fields: Any) -> AssistantMessage:
 
 
 def test_assistant_message_to_dict() -> None:
-    """An answer's dict is the OpenAI-style one, opaque extras included; facts about it are not."""
+    """An answer's dict has OpenAI's form with opaque extras, without the facts of the answer."""
     message = answer(
         extras={"reasoning_opaque": "XX"}, finish="tool-calls", usage=TokenUsage(1, 2),
         model="m-1", response_id="r-1", provider="p",
@@ -402,13 +402,13 @@ def test_assistant_message_to_dict() -> None:
 
 
 def test_assistant_message_to_dict_without_text() -> None:
-    """An answer of calls alone has no content key."""
+    """The dict of an answer with only calls has no content key."""
     shown = AssistantMessage(content=(ToolCall("c", "f"),)).to_dict()
     assert sorted(shown) == ["role", "tool_calls"]
 
 
 def test_assistant_message_to_dict_keeps_reasoning_extras() -> None:
-    """What belongs to the reasoning is written beside it."""
+    """The extras of a reasoning block are written beside the reasoning."""
     block = ReasoningBlock("r", extras=FrozenDict(signature="S"))
     shown = AssistantMessage(content=(block, TextBlock("t"))).to_dict()
     assert shown == {
@@ -424,7 +424,7 @@ def test_assistant_message_to_dict_joins_reasoning() -> None:
 
 
 def test_assistant_message_is_a_value() -> None:
-    """An answer compares by all it says, hashes and pickles."""
+    """An answer compares by all its fields, and can be hashed and pickled."""
     fields = dict(finish="stop", usage=TokenUsage(1, 2), model="m", provider="p")
     message = answer(**fields)
     assert message == answer(**fields) != answer(finish="stop")
@@ -445,7 +445,7 @@ def test_assistant_message_is_a_value() -> None:
     (["later word", None], "ab"),
 ])
 def test_text_of_blocks_with_phases(phases: List[Any], text: str) -> None:
-    """Where some text is the final answer, that is the text; else all text is."""
+    """``text`` is the text marked as final answer; without a mark it is all text."""
     extras = [None if phase is None else freeze({"phase": phase}) for phase in phases]
     message = Message("assistant", (TextBlock("a", extras[0]), TextBlock("b", extras[1])))
     assert message.text == text and len(message.content) == 2
@@ -469,7 +469,7 @@ def random_block(rng: random.Random) -> Block:
 
 
 def random_value(rng: random.Random) -> Message:
-    """Make a message of any role; every other one is an answer with some of its facts."""
+    """Make a message of any role, or an answer with some of its facts."""
     blocks = tuple(random_block(rng) for _ in range(rng.randrange(6)))
     name = rng.choice([None, "ada"])
     extras = rng.choice([None, freeze({"cost": 0.5, "citations": [{"url": "u"}]})])
@@ -486,7 +486,7 @@ def random_value(rng: random.Random) -> Message:
 
 @pytest.mark.parametrize("seed", range(8))
 def test_message_record_loses_nothing(seed: int) -> None:
-    """Seeded random messages come back equal, of the same class, and in what is not compared."""
+    """Seeded random messages come back equal, of the same class, with fields not compared."""
     rng = random.Random(seed)
     for _ in range(150):
         message = random_value(rng)
@@ -497,7 +497,7 @@ def test_message_record_loses_nothing(seed: int) -> None:
 
 
 def test_message_record_keeps_what_openais_form_cannot() -> None:
-    """Two signatures, the order of blocks, an error in a result and all facts of an answer."""
+    """A record keeps what a dict loses: signatures, block order, is_error, an answer's facts."""
     blocks = (
         ReasoningBlock("", "thinking", freeze({"signature": "one"})), TextBlock("a"),
         ReasoningBlock("b", "thinking", freeze({"signature": "two"})), TextBlock("c"),
@@ -521,7 +521,7 @@ def test_message_record_keeps_what_openais_form_cannot() -> None:
     {"role": "user", "content": [], "later": 1}, {"role": "user", "content": [], "model": "m"},
 ])
 def test_message_from_wrong_record(record: Dict[str, Any]) -> None:
-    """What is no record is refused, and a field nobody knows is not lost in silence."""
+    """A dict that is not a record, or has an unknown field, is refused."""
     with pytest.raises((KeyError, TypeError, ValueError)):
         Message.from_record(record)
 
@@ -552,7 +552,7 @@ PNG64 = "iVBORw0KGgo="
      "image", "image/png"),
 ])
 def test_opaque_media(part: Dict[str, Any], kind: Any, media_type: Any) -> None:
-    """The bytes of an image, a sound or a file, in the forms of every dialect."""
+    """The bytes of an image, a sound or a file are found in the form of every dialect."""
     block = OpaqueBlock(freeze(part), kind)
     assert block.data() == PNG and block.media_type == media_type
 
@@ -566,12 +566,12 @@ def test_opaque_media(part: Dict[str, Any], kind: Any, media_type: Any) -> None:
     {"data": PNG64},
 ])
 def test_opaque_part_without_data(part: Dict[str, Any]) -> None:
-    """An address is no data, and what only the provider can read is no image."""
+    """An address, a file id, an encrypted part and a part of another kind give no data."""
     assert OpaqueBlock(freeze(part)).data() is None
 
 
 def test_opaque_data_that_is_none() -> None:
-    """Percent-encoded data URLs are read too; broken base64 is a ValueError that says so."""
+    """Percent-encoded data URLs are read too; broken base64 is a ValueError with the reason."""
     url = {"type": "image_url", "image_url": {"url": "data:image/svg+xml,%3Csvg%2F%3E"}}
     block = OpaqueBlock(freeze(url))
     assert (block.media_type, block.data()) == ("image/svg+xml", b"<svg/>")
@@ -580,7 +580,7 @@ def test_opaque_data_that_is_none() -> None:
 
 
 def test_opaque_data_of_two_megabytes() -> None:
-    """A generated image is large; its bytes come out whole."""
+    """The bytes of a large image come out whole."""
     image = random.Random(7).randbytes(2_000_000)
     part = {"type": "image_generation_call", "result": base64.b64encode(image).decode("ascii")}
     assert OpaqueBlock(freeze(part)).data() == image
@@ -596,7 +596,7 @@ IMAGES = [
 
 @pytest.mark.parametrize("data, kind", IMAGES)
 def test_image_from_file(data: bytes, kind: str, tmp_path: Path) -> None:
-    """The bytes say what it is, whatever the file is named, and are all there."""
+    """The bytes tell the format, not the file's name, and all bytes are read."""
     path = tmp_path / "cat.jpg"
     path.write_bytes(data)
     for given in (path, str(path)):
@@ -609,7 +609,7 @@ def test_image_from_file(data: bytes, kind: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("data", [b"", b"%PDF-1.7", b"RIFF\0\0\0\0WAVE", b"<svg/>", b"\x89PN"])
 def test_image_from_another_file(data: bytes, tmp_path: Path) -> None:
-    """What is no image of the four kinds is refused; a file that is not there is an OSError."""
+    """A file of another format is refused; a missing file is an OSError."""
     path = tmp_path / "cat.png"
     path.write_bytes(data)
     with pytest.raises(ValueError, match="no PNG, JPEG, GIF or WebP"):

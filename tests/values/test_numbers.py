@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Checks of numbers: what passes, what is refused, and with which sentence."""
+"""Checks of numbers: what is accepted, what is refused, and with which sentence."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HUGE = 10**400
     ("1", False, False), (None, False, False), (1j, False, False),
 ])
 def test_what_is_a_number(value: Any, whole: bool, number: bool) -> None:
-    """True and False are none."""
+    """True and False do not count as numbers."""
     assert (is_whole(value), is_number(value)) == (whole, number)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Keeping secrets out of texts."""
+"""Secrets are kept out of texts."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_redact_known_secrets(text, secrets, shown):
     ],
 )
 def test_redact_urls(text, shown):
-    """The user, the password and secret-bearing query values of a URL are masked."""
+    """The user, the password and the secret query values of a URL are masked."""
     assert redact(text) == shown
 
 
@@ -68,7 +68,7 @@ def test_redact_urls(text, shown):
     ],
 )
 def test_redact_authorization(text, shown):
-    """What follows Bearer or Basic is masked, the scheme stays."""
+    """The text after Bearer or Basic is masked; the scheme stays."""
     assert redact(text) == shown
 
 
@@ -79,12 +79,12 @@ def test_redact_authorization(text, shown):
              "x-passphrase", "X-Pwd", "session-id"],
 )  # fmt: skip
 def test_redact_headers_secret(name):
-    """A header that carries a secret keeps its name only."""
+    """A header that carries a secret keeps only its name."""
     assert redact_headers({name: "SECRET"}) == ((name, MASK),)
 
 
 def test_redact_headers_plain():
-    """Other headers keep value and order."""
+    """Other headers keep their value and their order."""
     headers = {"Accept": "text/event-stream", "User-Agent": "x", "X-Author": "a",
                "X-Design": "d", "x-session-affinity": "s", "Passage": "p", "X-Sigma": "s"}
     assert redact_headers(headers) == tuple(headers.items())
@@ -97,7 +97,7 @@ def test_redact_headers_plain():
     ids=range(8),
 )  # fmt: skip
 def test_redact_hostile_text_stays_linear(text):
-    """No text of a few hundred kilobytes costs more than an eye blink."""
+    """A hostile text of a few hundred kilobytes is redacted within three seconds."""
     start = time.process_time()
     redact(text, ["sk-1234"])
     assert time.process_time() - start < 3.0
@@ -109,7 +109,7 @@ def test_redact_hostile_text_stays_linear(text):
     ("atlas", False), ("alt", False),
 ])
 def test_secret_parameters(name, secret):
-    """What a parameter's name says is the same for a URL in a text and for the request's own."""
+    """A parameter's name is judged alike in a quoted URL and in the request's own URL."""
     assert is_secret_parameter(name) is secret
     assert redact(f"https://a.example/?{name}=value") == (
         f"https://a.example/?{name}={MASK if secret else 'value'}"
@@ -122,5 +122,5 @@ def test_secret_parameters(name, secret):
     ("prompt_cache_key", False), ("tokens", False), ("key", False),
 ])
 def test_secret_fields(name, secret):
-    """Only whole names count in a body: it has fields that merely sound like secrets."""
+    """Only whole names count in a body, because some of its fields only sound like secrets."""
     assert is_secret_field(name) is secret

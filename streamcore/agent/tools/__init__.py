@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Tools: functions that a model may ask for, described and checked.
+"""Tools: functions that a model may call, with a schema that their arguments are checked by.
 
-``tool``: a function becomes a ``Tool``, whose arguments are checked before it runs;
-``registry``: tools by name; ``importable``: which of them another process can find.
-``signature``, ``docstring``: hints and text become a schema. ``schema``: arguments are
-checked against it. ``output``: what a tool gave becomes text of bounded size;
-``raised``: what it raised, in words, and whether that is an interrupt.
-Nothing here does I/O; running tools in processes of their own is the agent's part.
+``tool``: makes a ``Tool`` of a function, and checks arguments before it runs.
+``registry``: tools by name. ``importable``: which functions another process can import.
+``output``: makes text of bounded size from a tool's value. ``raised``: makes text from a
+tool's exception, and raises interrupts again. The schemas are those of ``values.schemas``.
+Nothing here does I/O; ``agent.isolation`` runs tools in processes of their own.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Which functions another process can find, and whether there can be one.
+"""Which functions another process can import, and whether one can be started.
 
 In: a function. Out: ``module:qualname``, under which a process with the same
-``sys.path`` imports it. Refused with ``ValueError``: what has no such name, and a program
-that has no Python interpreter to start.
+``sys.path`` imports it. Refused with ``ValueError``: a function without such a name, and
+a program that has no Python interpreter to start.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ def target_of(run: Any) -> str:
     """Return ``module:qualname`` of a function that another process can import.
 
     Raises:
-        ValueError: for any other function: a lambda, a local one, a method of an object,
-            or one of the script itself, which importing would run again.
+        ValueError: for any other function: a lambda, a local function, a method of an
+            object, or a function of the running script, because importing would run it again.
     """
     module, name = getattr(run, "__module__", None), getattr(run, "__qualname__", "")
     if not inspect.isfunction(run) or not module or "<" in name:
@@ -32,10 +32,10 @@ def target_of(run: Any) -> str:
 
 
 def check_interpreter() -> None:
-    """Refuse a program that cannot start Python, as one bundled into an executable.
+    """Refuse a program that cannot start Python, such as one bundled into an executable.
 
     Raises:
-        ValueError: there.
+        ValueError: in such a program.
     """
     if not sys.executable or getattr(sys, "frozen", False):
         raise ValueError(
@@ -44,7 +44,11 @@ def check_interpreter() -> None:
 
 
 def check_reachable(run: Any) -> None:
-    """Refuse a function that its own module does not have under its name."""
+    """Refuse a function that its module does not have under its own name.
+
+    Raises:
+        ValueError: for such a function, and as ``target_of``.
+    """
     module, name = target_of(run).split(":")
     found: Any = sys.modules.get(module)
     for part in name.split("."):

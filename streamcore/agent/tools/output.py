@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""What a tool gave, as text of bounded size.
+"""Makes text of bounded size from the value that a tool returned.
 
-In: any value. Out: text that can be sent: a string as it is, None as ``NO_OUTPUT``,
-bytes as the UTF-8 they are (or a note, where they are binary), anything else as JSON. A
-value that Python does not show, as a number of too many digits, is a note too.
-Surrogate halves are mended. What is over the cap is cut between two characters, and a
-mark says how much is gone. Nothing is refused.
+In: any value. Out: text that can be sent. A string stays as it is, None becomes
+``NO_OUTPUT``, bytes are decoded as UTF-8, and anything else becomes JSON. A note replaces
+binary data, and a value that Python cannot show, such as a number of too many digits.
+Surrogate halves are mended. Text over the cap is cut between two characters, and a mark
+says how many bytes are missing. Nothing is refused.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ def render_output(value: Any, max_bytes: int = 16 * 1024) -> str:
 
     Args:
         value: what the tool returned.
-        max_bytes: cap of the text in UTF-8 bytes, its mark included;
-            256 or more, as ``AgentLimits`` checks.
+        max_bytes: cap of the text in UTF-8 bytes, including the mark of a cut; 256 or
+            more, as ``AgentLimits`` checks.
     """
     return cut_text(mend_text(_as_text(value)), max_bytes)
 
@@ -55,7 +55,7 @@ def _as_text(value: Any) -> str:
         return _bytes_as_text(bytes(value))
     try:
         return json.dumps(value, ensure_ascii=False, default=_plain)
-    except (TypeError, ValueError, RecursionError):  # odd keys, or a value that holds itself
+    except (TypeError, ValueError, RecursionError):  # odd keys, or a value that contains itself
         return _shown(value)
 
 
@@ -69,7 +69,7 @@ def _shown(value: Any) -> str:
 
 
 def _bytes_as_text(data: bytes) -> str:
-    if b"\0" in data:  # no text has it; an image or a program soon does
+    if b"\0" in data:  # text has no NUL; an image or a program has one near its start
         return f"(binary output, {len(data)} bytes)"
     return data.decode("utf-8", "replace")
 

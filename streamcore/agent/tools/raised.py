@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What a tool raised: whether it is an interrupt, and in which words it is told.
+"""Makes text from the exception of a tool, and raises interrupts again.
 
-In: an exception that came out of a tool, a checker or a dataclass. Out: a text of it. Raised
-again is ``KeyboardInterrupt`` alone, subclasses and one inside of a group of exceptions
-included: whatever else a tool raises ends nobody but the tool.
+In: an exception of a tool, a checker or a dataclass. Out: its text. Raised: only
+``KeyboardInterrupt``, also a subclass or one inside a group of exceptions. Any other
+exception ends only the tool.
 """
 
 from __future__ import annotations
@@ -12,25 +12,25 @@ from typing import Callable, Iterator, List
 
 from ...values.errors import error_chain
 
-_MOST_LEAVES = 4  # exceptions of a group that are told
+_MOST_LEAVES = 4  # exceptions of a group that are shown
 
 
 def raise_interrupt(error: BaseException) -> None:
-    """Raise the ``KeyboardInterrupt`` that an exception is, or that a group of them holds."""
+    """Raise ``error`` if it is a ``KeyboardInterrupt``, or the one that a group contains."""
     for leaf in _leaves(error):
         if isinstance(leaf, KeyboardInterrupt):
             raise leaf
 
 
 def error_text(error: BaseException) -> str:
-    """Return an exception's message; its type where it has none or cannot be shown."""
+    """Return an exception's message; its type if the message is empty or cannot be shown."""
     return _shown(str, error) or type(error).__name__
 
 
 def chain_text(error: BaseException) -> str:
-    """Return an exception and its causes in one line; its type where it cannot be shown.
+    """Return an exception and its causes in one line; its type if it cannot be shown.
 
-    Of a group, the first of the exceptions in it are told too.
+    The text of a group also has the first four exceptions in it.
     """
     text = _shown(error_chain, error)
     leaves = [leaf for leaf in _leaves(error) if leaf is not error][:_MOST_LEAVES]
@@ -38,11 +38,11 @@ def chain_text(error: BaseException) -> str:
 
 
 def _leaves(error: BaseException) -> Iterator[BaseException]:
-    """Yield the exceptions in a group, of groups inside of it too; any other is its own leaf."""
+    """Yield the exceptions in a group and in groups inside it; else the exception itself."""
     todo: List[BaseException] = [error]
     while todo:
         one = todo.pop()
-        # By name, as Pythons before 3.11 have the class from elsewhere.
+        # By name: before Python 3.11 the class comes from other packages.
         if any(kind.__name__ == "BaseExceptionGroup" for kind in type(one).__mro__):
             todo += reversed(getattr(one, "exceptions"))
         else:

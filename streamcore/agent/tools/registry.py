@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Tools by name.
 
-In: tools, or functions that become tools. Out: the tool of a name, and all of them as the
-request carries them. Refused with ``ValueError``: two tools of one name.
+In: tools, or functions that become tools. Out: the tool of a name, and all tools as the
+dicts of a request. Refused with ``ValueError``: two tools of one name.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ class ToolRegistry:
             self.add(one)
 
     def add(self, given: Any) -> Tool:
-        """Take one more tool, and return it.
+        """Add one more tool, and return it.
 
         Args:
-            given: a tool, or a function that ``tool`` makes one of.
+            given: a tool, or a function that ``tool`` makes a tool of.
         Raises:
-            TypeError: for what is neither, or a function ``tool`` can make none of.
-            ValueError: for a name there is already, or one no provider takes.
+            TypeError: for anything else, or a function that ``tool`` refuses.
+            ValueError: for a name that another tool has, or that no provider accepts.
         """
         if not isinstance(given, Tool):
             if not callable(given):
-                raise TypeError(f"a tool is a Tool or a function, not {type(given).__name__}")
+                raise TypeError(f"a tool must be a Tool or a function, not {type(given).__name__}")
             given = tool(given)
         made: Tool = given
         if made.name in self._tools:

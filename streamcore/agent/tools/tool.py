@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""A tool: a function a model may ask for, with a name, words about it, and a schema.
+"""A tool: a function that a model may call, with a name, a description and a schema.
 
-In: a function, and what the model is told of it. Out: a ``Tool`` that checks arguments
-before it runs. Refused when made, with ``ValueError`` or ``TypeError``: a name no provider
-takes, a schema that is none, an async function, a ``timeout`` without ``isolate`` (a thread
-cannot be killed, and none is started here).
+In: a function, and what the model is told about it. Out: a ``Tool`` that checks arguments
+before it runs. Refused when made, with ``ValueError`` or ``TypeError``: a name that no
+provider accepts, an invalid schema, an async function, a ``timeout`` without ``isolate``
+(only a process can be killed).
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Union, overload
 from ...values.frozen import freeze, thaw
 from ...values.numbers import check_seconds
 from ...values.schemas.docstring import read_docstring
-from ...values.schemas.schema import argument_faults, check_schema, with_items
+from ...values.schemas.items import with_items
+from ...values.schemas.schema import argument_faults, check_schema
 from ...values.schemas.signature import INJECTED, Signature, parameters_of, read_signature
 from .importable import check_interpreter, check_reachable, target_of
 from .raised import error_text, raise_interrupt
 
-_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")  # what chat-completions providers take as a name
+_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")  # names that chat-completions providers accept
 
 Validate = Callable[[Dict[str, Any]], Optional[str]]
 
@@ -31,10 +32,10 @@ Validate = Callable[[Dict[str, Any]], Optional[str]]
 class ToolError(Exception):
     """A tool could not do what it was asked, and the model may try something else.
 
-    The message goes back to the model as it is. Any other exception, ``SystemExit`` too,
-    means that the state the tool has left is unknown, and stops the agent's loop. Only
-    ``KeyboardInterrupt``, its subclasses included, ends the turn itself: a signal handler
-    that wants to end a turn raises one of these.
+    The model gets the message as it is. Any other exception, ``SystemExit`` too, means that
+    the tool left an unknown state, and stops the agent's loop. Only ``KeyboardInterrupt``
+    and its subclasses are raised out of the turn, so a signal handler that wants to end a
+    turn raises one of these.
     """
 
 
@@ -48,25 +49,26 @@ class Tool:
 
     Args:
         name: 1 to 64 of ``a-z A-Z 0-9 _ -``.
-        description: what the model is told.
+        description: what the model is told about the tool.
         parameters: a JSON schema of an object; None or {} takes no arguments.
-        run: called with the arguments by name, and with ``cancel`` (a
-            ``threading.Event`` that is set when it should stop) and ``call_id`` where it
-            has parameters of these names and the schema has not.
+        run: called with the arguments by name. It also gets ``cancel`` (a
+            ``threading.Event`` that is set when it should stop) and ``call_id``, if it has
+            parameters of these names and the schema does not.
         isolate: run it in a process of its own, which is killed with its children at
-            ``timeout`` or cancel. ``run`` is then a function of an importable module.
+            ``timeout`` or cancel. ``run`` must then be a function of an importable module.
         timeout: seconds above 0; only with ``isolate``.
-        mutating: it changes something; needs an approver, unless the agent allows all. It
-            is not run after another mutating tool of the same answer has failed.
-        independent: a mutating tool that runs all the same after such a failure.
-        polling: it is called again and again until its result changes, so that a repeated
-            call, or the same ``ToolError`` again, does not end the run.
-        validate: one more check of the arguments, after the schema's. It refuses them by
-            raising, or by returning words about what is wrong.
-        signature: how arguments become what the hints of ``run`` say, read off it by
-            ``tool``; None passes them as they are.
+        mutating: it changes something. It needs an approver, unless the agent has
+            ``allow_mutating``. It is not run after another mutating tool of the same answer
+            has failed.
+        independent: a mutating tool that runs even after such a failure.
+        polling: it is called again and again until its result changes. So a repeated call,
+            or the same ``ToolError`` again, does not end the run.
+        validate: a check of the arguments after that of the schema. It refuses them by
+            raising, or by returning a text that says what is wrong.
+        signature: converts arguments to the types of ``run``'s hints; ``tool`` makes it.
+            None passes the arguments as they are.
     Raises:
-        TypeError, ValueError: for what cannot be.
+        TypeError, ValueError: for an argument of a wrong type or value.
     """
 
     name: str
@@ -104,14 +106,14 @@ class Tool:
         _check_run(run, name)
         _check_timeout(timeout, isolate)
         if validate is not None and not callable(validate):
-            raise TypeError("validate is a function of the arguments")
+            raise TypeError("validate must be a function of the arguments")
         if isolate:
             check_interpreter()
         if isolate and signature is not None:
-            target_of(run)  # as a decorator runs, the module has no such name yet
+            target_of(run)  # while a decorator runs, the module does not have the name yet
         elif isolate:
             check_reachable(run)
-        vars(self).update(  # the class is frozen: fields cannot be set one by one
+        vars(self).update(  # the class is frozen, so fields cannot be set one by one
             name=name, description=description, parameters=schema, run=run,
             isolate=bool(isolate), timeout=timeout, mutating=bool(mutating),
             independent=bool(independent), polling=bool(polling), validate=validate,
@@ -119,7 +121,7 @@ class Tool:
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the function itself, as if it were no tool."""
+        """Call the function itself, without any check."""
         return self.run(*args, **kwargs)
 
     @property
@@ -128,7 +130,7 @@ class Tool:
         known = self.parameters.get("properties", {})
         try:
             takes = parameters_of(self.run)
-        except TypeError:  # a builtin; it has no such parameters
+        except TypeError:  # a builtin, which has no such parameters
             return []
         return [name for name in INJECTED if name in takes and name not in known]
 
@@ -141,10 +143,10 @@ class Tool:
         return {"type": "function", "function": function}
 
     def check(self, arguments: Any) -> None:
-        """Check a call's parsed arguments; nothing is run.
+        """Check a call's parsed arguments, without running the function.
 
         Raises:
-            InvalidArguments: saying what is wrong with them.
+            InvalidArguments: when they do not fit; the message says why.
         """
         if not isinstance(arguments, dict):
             raise InvalidArguments("invalid arguments: they must be a JSON object")
@@ -181,11 +183,11 @@ class Tool:
         """Run the function here and now, with checked arguments.
 
         Args:
-            arguments: what ``check`` let pass.
+            arguments: arguments that ``check`` accepted.
             call_id: given to a function that takes it.
             cancel: given to a function that takes it; a new event when None.
         Raises:
-            InvalidArguments: as ``bind``; and whatever the function raises.
+            InvalidArguments: as ``bind``. Exceptions of the function are raised too.
         """
         values = self.bind(arguments)
         offered = {"cancel": threading.Event() if cancel is None else cancel, "call_id": call_id}
@@ -193,7 +195,7 @@ class Tool:
         return self.run(**values)
 
     def __reduce__(self) -> Any:
-        raise TypeError("a tool holds functions and is not pickled")
+        raise TypeError("a tool holds functions and cannot be pickled")
 
 
 @overload
@@ -228,12 +230,12 @@ def tool(
 ) -> Union[Tool, Callable[[Callable[..., Any]], Tool]]:
     """Make a ``Tool`` of a function: ``@tool``, or ``@tool(isolate=True, timeout=5)``.
 
-    The schema comes from the type hints and the docstring; the name is the function's and
-    the description the docstring's words before its first section, unless given. The other
-    arguments are those of ``Tool``.
+    The schema comes from the type hints and the docstring. Unless given, the name is that
+    of the function, and the description is the docstring's text before its first section.
+    The other arguments are those of ``Tool``.
 
     Raises:
-        TypeError, ValueError: for what cannot be.
+        TypeError, ValueError: for a function or an argument that ``Tool`` refuses.
     """
     def make(given: Callable[..., Any]) -> Tool:
         words, about = read_docstring(getattr(given, "__doc__", None))
@@ -256,18 +258,18 @@ def _checked_parameters(parameters: Optional[Mapping[str, Any]]) -> Dict[str, An
     schema = {"type": "object", "properties": {}, **thaw(dict(parameters or {}))}
     check_schema(schema)
     if schema["type"] != "object":
-        raise ValueError("the arguments of a tool are an object: parameters has another type")
+        raise ValueError("parameters must be the schema of an object; it has another type")
     made: Dict[str, Any] = with_items(schema)
     return made
 
 
 def _check_run(run: Any, name: str) -> None:
     if not callable(run):
-        raise TypeError(f"{name}: a tool runs a function, not {type(run).__name__}")
+        raise TypeError(f"{name}: run must be a function, not {type(run).__name__}")
     if inspect.iscoroutinefunction(run) or inspect.isasyncgenfunction(run):
-        raise TypeError(f"{name}: a tool is a plain function, not an async one")
+        raise TypeError(f"{name}: a tool must be a plain function, not an async one")
     if inspect.isgeneratorfunction(run):
-        raise TypeError(f"{name}: a tool returns its result, and is no generator")
+        raise TypeError(f"{name}: a tool must return its result, and cannot be a generator")
 
 
 def _check_timeout(timeout: Any, isolate: bool) -> None:
@@ -275,13 +277,13 @@ def _check_timeout(timeout: Any, isolate: bool) -> None:
         return
     check_seconds("timeout", timeout)
     if not isolate:
-        raise ValueError("timeout needs isolate=True: only a process can be stopped")
+        raise ValueError("timeout needs isolate=True: only a process can be killed")
 
 
 def _other_faults(validate: Validate, arguments: Dict[str, Any]) -> List[str]:
     try:
         words = validate(arguments)
-    except BaseException as exc:  # checkers share no class; whatever one raises refuses
+    except BaseException as exc:  # any exception of a checker is a refusal
         raise_interrupt(exc)
         return [error_text(exc)]
     return [words] if isinstance(words, str) and words else []
@@ -290,6 +292,6 @@ def _other_faults(validate: Validate, arguments: Dict[str, Any]) -> List[str]:
 def _bind(run: Callable[..., Any], values: Mapping[str, Any]) -> None:
     try:
         signature = inspect.signature(run)
-    except ValueError:  # a builtin may not tell; then the call itself will
+    except ValueError:  # a builtin may have no signature; then the call itself checks
         return
     signature.bind(**values)

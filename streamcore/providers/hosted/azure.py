@@ -25,32 +25,32 @@ PROFILE = ProviderProfile(
     base_path="/openai/v1",
     notes=(
         OptionNote(
-            "the key travels bare in `api-key`",
+            "the key is sent in `api-key`, without `Bearer`",
             "a bearer token here is an Entra ID token, not a key",
             "learn.microsoft.com/azure/foundry/openai/api-version-lifecycle",
         ),
         OptionNote(
-            "every resource has its own address; a bare host means its `/openai/v1`",
-            "a deployment's address with `?api-version=` works as it is written; a version"
-            " before 2024-10-21 wants `stream_options=False`",
+            "every resource has its own address; a bare host gets the path `/openai/v1`",
+            "a deployment's address with `?api-version=` works unchanged; a version before"
+            " 2024-10-21 needs `stream_options=False`",
             "learn.microsoft.com/azure/foundry/openai/api-version-lifecycle,"
             " griptape-ai/griptape#1640",
         ),
         OptionNote(
-            "the output cap travels as `max_completion_tokens`",
+            "the output cap is sent as `max_completion_tokens`",
             "reasoning models refuse `max_tokens`",
             "tailcallhq/forgecode#1081",
             ("max_tokens_field",),
         ),
         OptionNote(
             "reasoning is never sent back",
-            "it is OpenAI's chat completions, which has no field for it",
+            "OpenAI's chat completions has no field for it",
             "openai/openai-python#2192",
             ("reasoning_passback",),
         ),
         OptionNote(
-            "the first frame has no choices but `prompt_filter_results`",
-            "a frame without choices is passed over",
+            "the first payload has no choices, but `prompt_filter_results`",
+            "a payload without choices is skipped",
             "recorded: fantasy__azure-openai__o4-mini-2025-04-16-tool-streaming.sse",
         ),
         OPENAI_IDS_NOTE,

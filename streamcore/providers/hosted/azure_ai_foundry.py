@@ -26,23 +26,23 @@ PROFILE = ProviderProfile(
     base_path="/openai/v1",
     notes=(
         OptionNote(
-            "the key travels bare in `api-key`",
+            "the key is sent in `api-key`, without `Bearer`",
             "a bearer token here is an Entra ID token, not a key",
             "learn.microsoft.com/azure/foundry/openai/api-version-lifecycle",
         ),
         OptionNote(
-            "every resource has its own address; a bare host means its `/openai/v1`",
-            "`/models` with `?api-version=` works as it is written",
+            "every resource has its own address; a bare host gets the path `/openai/v1`",
+            "an address of `/models` with `?api-version=` works unchanged",
             "learn.microsoft.com/azure/foundry/openai/api-version-lifecycle",
         ),
         OptionNote(
-            "the last line, `data: [DONE]`, may lack its end",
-            "it is taken for the end all the same; newer recordings end it",
+            "the last line, `data: [DONE]`, may lack its line end",
+            "it proves the end all the same; newer recordings have the line end",
             "transitive-bullshit/agentic#352",
         ),
         OptionNote(
-            "the output cap of GPT-5 and the o models travels as `max_completion_tokens`",
-            "they refuse `max_tokens`, which the other models take",
+            "GPT-5 and the o models get the output cap as `max_completion_tokens`",
+            "these models refuse `max_tokens`; the other models take it",
             "microsoft/vscode-copilot-release#11584",
             ("max_completion_tokens_models",),
         ),

@@ -15,13 +15,13 @@ PROFILE = ProviderProfile(
     limits=HOSTED_LIMITS,
     notes=(
         OptionNote(
-            "every fragment of a call may have an id of its own",
+            "every fragment of a call may have another id",
             "a new id with an empty name continues the call",
             "recorded: maruel-genai__baseten__minimax-m2.5-genstream-tools-squareroot-1.sse",
         ),
         OptionNote(
-            "usage comes in many frames, each a running total",
-            "the last report wins; nothing is summed",
+            "usage comes in many payloads, each a running total",
+            "the last report counts; nothing is added up",
             "recorded: maruel-genai__baseten__minimax-m2.5-genstream-tools-squareroot-1.sse",
         ),
     ),

@@ -22,17 +22,17 @@ PROFILE = ProviderProfile(
     notes=(
         OptionNote(
             "answers may end without `[DONE]`",
-            "all did in 2025; those of July 2026 have it, so this can go once none is left",
+            "all answers did in 2025; answers of July 2026 have it, so the option may go some day",
             "recorded: maruel-genai__cerebras__qwen-3-32b-genstream-citations-text-markdown.sse",
         ),
         OptionNote(
-            "the output cap travels as `max_completion_tokens`",
+            "the output cap is sent as `max_completion_tokens`",
             "that is the documented name",
             "inference-docs.cerebras.ai/api-reference/chat-completions",
             ("max_tokens_field",),
         ),
         OptionNote(
-            "reasoning comes and goes back as `reasoning`",
+            "reasoning comes and goes back in the field `reasoning`",
             "`reasoning_content` in a message is a 400",
             "QwenLM/qwen-code#11045",
             ("reasoning_field",),

@@ -11,7 +11,7 @@ from ..profile import ProviderProfile
 
 PROFILE = ProviderProfile(
     name="dashscope",
-    # Keys of the Chinese region: dashscope.aliyuncs.com.
+    # Keys of the Chinese region need dashscope.aliyuncs.com.
     base_url="https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
     base_url_env="DASHSCOPE_BASE_URL",
     key_env=("DASHSCOPE_API_KEY",),
@@ -20,13 +20,13 @@ PROFILE = ProviderProfile(
     efforts={"off": {"enable_thinking": False}, "on": {"enable_thinking": True}},
     notes=(
         OptionNote(
-            "thinking is switched by `enable_thinking`",
-            "there is no `reasoning_effort` with most models",
+            "`enable_thinking` turns thinking on and off",
+            "most models take no `reasoning_effort`",
             "help.aliyun.com/en/model-studio/deep-thinking",
         ),
         OptionNote(
-            "later fragments of a call carry an empty id",
-            "an empty id says nothing; the first one stays",
+            "later fragments of a call have an empty id",
+            "an empty id is ignored; the first id counts",
             "recorded: maruel-genai__alibaba__qwen3.8-max-genstream-tools-squareroot-1-any.sse",
         ),
         ONE_SYSTEM_NOTE,

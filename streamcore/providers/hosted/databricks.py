@@ -26,26 +26,26 @@ PROFILE = ProviderProfile(
     base_path="/serving-endpoints",
     notes=(
         OptionNote(
-            "every workspace has its own address; a bare host means its `/serving-endpoints`",
-            "the model is the name of the serving endpoint",
+            "every workspace has its own address; a bare host gets the path `/serving-endpoints`",
+            "the name of the serving endpoint is given as the model",
             "docs.databricks.com/machine-learning/model-serving/score-foundation-models",
         ),
         OptionNote(
             "answers of OpenAI models end without `[DONE]`",
-            "a finish word and a clean end are the proof; its own models send the marker",
+            "a finish word and a clean end prove the end; Databricks' own models send the marker",
             "recorded: pydantic-ai__databricks__gpt-5.2-2025-12-11-testdatabricks"
             ".test-databricks-stream-databricks-gpt.sse",
         ),
         OptionNote(
             "reasoning comes as a content part and is never sent back",
-            "there is no field for it",
+            "a request has no field for it",
             "recorded: pydantic-ai__databricks__gpt-oss-120b-080525-testdatabricks"
             ".test-databricks-stream-databricks-gpt.sse",
             ("reasoning_passback",),
         ),
         OptionNote(
-            "the output cap of GPT-5 and the o models travels as `max_completion_tokens`",
-            "they refuse `max_tokens`, which the other models take",
+            "GPT-5 and the o models get the output cap as `max_completion_tokens`",
+            "these models refuse `max_tokens`; the other models take it",
             "diegosouzapw/OmniRoute#1540",
             ("max_completion_tokens_models",),
         ),

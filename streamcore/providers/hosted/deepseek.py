@@ -31,30 +31,30 @@ PROFILE = ProviderProfile(
     request_id_headers=("x-ds-trace-id", "x-request-id"),
     notes=(
         OptionNote(
-            "thinking is switched by `thinking.type`, its effort by `reasoning_effort` beside it",
-            "off sends no effort; high is the provider's own default",
+            "`thinking.type` turns thinking on and off, `reasoning_effort` sets the effort",
+            "the effort off sends no `reasoning_effort`; high is the provider's own default",
             "api-docs.deepseek.com/guides/thinking_mode",
         ),
         OptionNote(
-            "`reasoning_content` goes back on every answer, an empty one where there is none",
-            "without it a tool turn is a 400, the text that ends the turn included; elsewhere it"
-            " is ignored",
+            "`reasoning_content` goes back on every answer, empty if there was no reasoning",
+            "in a turn with tools, an answer without it is a 400, the last answer included;"
+            " in other turns it is ignored",
             "api-docs.deepseek.com/guides/thinking_mode, openclaw/openclaw#73417",
             ("reasoning_passback", "reasoning_filler"),
         ),
         OptionNote(
             "image parts are refused before they are sent",
-            "its models are text only; one that is not can be given `images=True`",
+            "its models take only text; set `images=True` for a model that takes images",
             "api-docs.deepseek.com/quick_start/pricing",
             ("images",),
         ),
         OptionNote(
             "cached input is reported as `prompt_cache_hit_tokens`, part of `prompt_tokens`",
-            "it is taken out of the input count",
+            "it is subtracted from the input count",
             "recorded: maruel-genai__deepseek__deepseek-v4-pro-genstream-json.sse",
         ),
         OptionNote(
-            "the parts of a text are joined",
+            "the parts of a text are joined to one string",
             "a list of parts is a 400 (`invalid type: sequence, expected a string`)",
             "QwenLM/qwen-code#2318",
             ("text_parts",),

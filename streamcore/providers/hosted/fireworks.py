@@ -19,8 +19,8 @@ PROFILE = ProviderProfile(
     session_header="x-session-affinity",
     notes=(
         OptionNote(
-            "the session id travels as `x-session-affinity`",
-            "requests of one conversation reach the replica that has its cache",
+            "the session id is sent in the header `x-session-affinity`",
+            "so the requests of a conversation reach the replica with its cache",
             "reference.langchain.com/python/langchain-fireworks/middleware",
         ),
         ONE_SYSTEM_NOTE,

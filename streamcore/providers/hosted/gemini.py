@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The profile of Google Gemini, by its OpenAI-compatible endpoint."""
+"""The profile of Google Gemini's OpenAI-compatible endpoint."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ PROFILE = ProviderProfile(
         schema_without=("$schema", "additionalProperties", "examples", "propertyNames"),
     ),
     limits=HOSTED_LIMITS,
-    models=(  # the window: recorded error ruby-llm__gemini__400__invalid-argument
+    models=(  # source of the window: recorded error ruby-llm__gemini__400__invalid-argument
         ModelInfo("gemini-2.5-flash", 1_048_576),
         ModelInfo("gemini-2.5-pro", 1_048_576),
     ),
     notes=(
         OptionNote(
             "reasoning is never sent back",
-            "a field the endpoint does not know is a 400 (`Unknown name`)",
+            "an unknown field is a 400 (`Unknown name`)",
             "SuzumiyaAkizuki/ComfyUI-NewBie-LLM-Formatter#3",
             ("reasoning_passback",),
         ),
         OptionNote(
-            "a call carries `extra_content.google.thought_signature`, which goes back with it",
-            "the next step is a 400 without it",
+            "a call has `extra_content.google.thought_signature`, which goes back with the call",
+            "without it the next step is a 400",
             "securo-finance/securo#884",
         ),
         OptionNote(
-            "a tool's name may hold dots and colons, and begins with a letter or `_`",
-            "that is its rule (`Invalid function name`)",
+            "a tool's name begins with a letter or `_`, and may have dots and colons",
+            "other names are a 400 (`Invalid function name`)",
             "cline/cline#7339",
             ("tool_names",),
         ),
         OptionNote(
-            "tool schemas go without `$schema`, `additionalProperties`, `examples`,"
+            "tool schemas are sent without `$schema`, `additionalProperties`, `examples`,"
             " `propertyNames`",
-            "a keyword that it does not know is a 400 (`Unknown name`)",
+            "an unknown keyword is a 400 (`Unknown name`)",
             "openswarm-ai/openswarm#24, AstrBotDevs/AstrBot#7572",
             ("schema_without",),
         ),

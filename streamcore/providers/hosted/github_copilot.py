@@ -26,30 +26,30 @@ PROFILE = ProviderProfile(
     headers={"Editor-Version": "streamcore/1"},
     notes=(
         OptionNote(
-            "the last line, `data: [DONE]`, may lack its end",
-            "it depends on the model behind: gpt-5 was seen so, gpt-4o and claude end it",
+            "the last line, `data: [DONE]`, may lack its line end",
+            "it depends on the model: gpt-5 left it out; gpt-4o and claude have it",
             "recorded: rust-genai__github-copilot__gpt-5-2025-08-07-tool-stream.sse",
         ),
         OptionNote(
-            "reasoning comes and goes back as `reasoning_text`, with its `reasoning_opaque`",
-            "that is the name and the signature the service uses",
+            "reasoning comes and goes back in `reasoning_text`, with its `reasoning_opaque`",
+            "these are the service's names of the text and of its signature",
             "BerriAI/litellm#35021",
             ("reasoning_field",),
         ),
         OptionNote(
-            "an `Editor-Version` is sent; replace it with your own",
-            "tokens made for editors were answered with 400 without one",
+            "the header `Editor-Version` is sent; replace its value with your own",
+            "without it, requests with the token of an editor were a 400",
             "BerriAI/litellm#13256, alvinunreal/tmuxai#144",
         ),
         OptionNote(
-            "the first call of an answer may be numbered 1",
-            "any whole number is an index",
+            "the first call of an answer may have the index 1",
+            "any whole number can be an index",
             "recorded: aibridge__github-copilot__claude-haiku-4.5-streaming-injected-tool"
             "-nonzero-index-r1.sse",
         ),
         OptionNote(
-            "the output cap travels as `max_completion_tokens`",
-            "GPT-5 and the o models refuse `max_tokens`; the others take both",
+            "the output cap is sent as `max_completion_tokens`",
+            "GPT-5 and the o models refuse `max_tokens`; the other models take both",
             "pssah4/vault-operator#28",
             ("max_tokens_field",),
         ),

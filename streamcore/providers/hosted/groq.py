@@ -21,25 +21,25 @@ PROFILE = ProviderProfile(
     limits=HOSTED_LIMITS,
     notes=(
         OptionNote(
-            "the output cap travels as `max_completion_tokens`",
+            "the output cap is sent as `max_completion_tokens`",
             "`max_tokens` is deprecated",
             "groq/groq-python#175",
             ("max_tokens_field",),
         ),
         OptionNote(
-            "reasoning is never sent back; set `reasoning_passback` where the model takes it",
-            "`reasoning_content` is a 400 everywhere, `reasoning` with some models",
+            "reasoning is never sent back; set `reasoning_passback` for a model that takes it",
+            "`reasoning_content` is a 400 with all models, `reasoning` with some models",
             "janhq/jan#8136, karthink/gptel#774",
             ("reasoning_passback", "reasoning_field"),
         ),
         OptionNote(
             "usage may come only as `x_groq.usage`",
-            "it is read where there is no `usage`",
+            "it is read if there is no `usage`",
             "recorded: maruel-genai__groq__gpt-oss-20b-genstream-tools-squareroot-1.sse",
         ),
         OptionNote(
             "a failed tool call ends the stream as `event: error`",
-            "the first error counts, and has the code its words map to",
+            "the first error counts; its words decide its code",
             "recorded: pydantic-ai__groq__gpt-oss-120b-tool-use-failed-error-streaming.sse",
         ),
     ),

@@ -18,13 +18,13 @@ PROFILE = ProviderProfile(
     notes=(
         OptionNote(
             "reasoning is never sent back",
-            "backends differ in its name, and some (Groq, Cerebras) answer the other with 400",
+            "backends name the field differently; Groq and Cerebras answer another name with 400",
             "janhq/jan#8136, QwenLM/qwen-code#11045",
             ("reasoning_passback",),
         ),
         OptionNote(
-            "a call may be numbered -1",
-            "any whole number is an index",
+            "a call may have the index -1",
+            "any whole number can be an index",
             "recorded: maruel-genai__huggingface__qwen3-coder-480b-a35b-instruct-genstream-tools"
             "-squareroot-1-any.sse",
         ),

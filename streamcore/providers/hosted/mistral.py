@@ -22,14 +22,14 @@ PROFILE = ProviderProfile(
     limits=HOSTED_LIMITS,
     notes=(
         OptionNote(
-            "user and assistant must alternate",
-            "a user message after tool results is a 400, as after a turn that failed",
+            "user and assistant messages must alternate",
+            "a user message after tool results is a 400; a failed turn can leave that order",
             "zed-industries/zed#37021",
             ("alternate",),
         ),
         OptionNote(
             "`stream_options` is left out",
-            "it was answered with 422; usage comes unasked with the finish word",
+            "it was a 422; usage comes with the finish word anyway",
             "openai/openai-agents-python#442",
             ("stream_options",),
         ),
@@ -41,13 +41,13 @@ PROFILE = ProviderProfile(
         ),
         OptionNote(
             "content may be a list of `thinking` and `text` parts",
-            "thinking parts are reasoning",
+            "thinking parts are read as reasoning",
             "recorded: pydantic-ai__mistral__magistral-medium-latest-mistral-model-thinking"
             "-part-iter.sse",
         ),
         OptionNote(
-            "the id of a call is nine letters and digits",
-            "any other is a 400 (`Tool call id was … but must be a-z, A-Z, 0-9, with a"
+            "the id of a call has exactly nine letters and digits",
+            "another id is a 400 (`Tool call id was … but must be a-z, A-Z, 0-9, with a"
             " length of 9`)",
             "anomalyco/opencode#1680, karthink/gptel#1203",
             ("call_ids",),

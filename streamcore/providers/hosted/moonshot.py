@@ -10,7 +10,7 @@ from ..profile import ProviderProfile
 
 PROFILE = ProviderProfile(
     name="moonshot",
-    base_url="https://api.moonshot.ai/v1",  # keys of the Chinese platform: api.moonshot.cn
+    base_url="https://api.moonshot.ai/v1",  # keys of the Chinese platform need api.moonshot.cn
     base_url_env="MOONSHOT_BASE_URL",
     key_env=("MOONSHOT_API_KEY",),
     options=ChatCompletionsOptions(
@@ -37,36 +37,36 @@ PROFILE = ProviderProfile(
     },
     notes=(
         OptionNote(
-            "the output cap travels as `max_completion_tokens`",
-            "that is the documented name; `max_tokens` is the old one",
+            "the output cap is sent as `max_completion_tokens`",
+            "that is the documented name; `max_tokens` is the old name",
             "java.agentscope.io/v2/en/integration/model/kimi",
             ("max_tokens_field",),
         ),
         OptionNote(
-            "older models switch thinking by `thinking.type`, newer ones take `reasoning_effort`",
-            "neither kind takes the other's field",
+            "older models take `thinking.type`, newer models take `reasoning_effort`",
+            "neither takes the field of the other",
             "java.agentscope.io/v2/en/integration/model/kimi",
         ),
         OptionNote(
-            "`reasoning_content` goes back on steps with tool calls",
-            "thinking models answer 400 where it is missing",
+            "`reasoning_content` goes back on answers with tool calls",
+            "without it, thinking models answer 400",
             "platform.moonshot.ai/docs/guide/use-kimi-k2-thinking-model",
         ),
         OptionNote(
-            "a call without reasoning goes back with a blank as its `reasoning_content`",
-            "thinking models refuse it without one, and kimi-k2.5 and k2.6 an empty one",
+            "a call without reasoning goes back with one space as `reasoning_content`",
+            "thinking models refuse a call without the field; kimi-k2.5 and k2.6 refuse it empty",
             "theopenco/llmgateway#2093, QuantumNous/new-api#3121",
             ("reasoning_filler",),
         ),
         OptionNote(
-            "no text is empty or blank",
-            "a message that is empty is a 400 (`must not be empty`)",
+            "empty or blank text is not sent",
+            "an empty message is a 400 (`must not be empty`)",
             "AstrBotDevs/AstrBot#7200",
             ("blank_text",),
         ),
         OptionNote(
-            "an image is sent as data; an address is refused before it is sent",
-            "the provider answers one with 400 (`unsupported image url`)",
+            "an image is sent as data; an image's address is refused before any I/O",
+            "an address is a 400 (`unsupported image url`)",
             "platform.kimi.ai/docs/guide/use-kimi-vision-model, OpenHands/software-agent-sdk#3155",
             ("image_addresses",),
         ),

@@ -32,14 +32,14 @@ PROFILE = ProviderProfile(
     ),
     notes=(
         OptionNote(
-            "the output cap travels as `max_completion_tokens`",
+            "the output cap is sent as `max_completion_tokens`",
             "reasoning models refuse `max_tokens`",
             "tailcallhq/forgecode#1081",
             ("max_tokens_field",),
         ),
         OptionNote(
             "reasoning is never sent back",
-            "chat completions has no field for it; only other providers' reasoning could be there",
+            "chat completions has no field for it; a history has only other providers' reasoning",
             "openai/openai-python#2192",
             ("reasoning_passback",),
         ),

@@ -27,24 +27,24 @@ PROFILE = ProviderProfile(
     },
     notes=(
         OptionNote(
-            "the effort travels as `reasoning.effort`",
-            "one object steers every vendor behind the router",
+            "the effort is sent as `reasoning.effort`",
+            "the router translates it for every vendor",
             "openrouter.ai/docs/use-cases/reasoning-tokens",
         ),
         OptionNote(
-            "reasoning goes back as `reasoning`, with its `reasoning_details` untouched",
-            "signed and encrypted details are refused or useless when changed",
+            "reasoning goes back in `reasoning`, with unchanged `reasoning_details`",
+            "signed or encrypted details that are changed are refused, or have no effect",
             "openrouter.ai/docs/use-cases/reasoning-tokens",
             ("reasoning_field",),
         ),
         OptionNote(
-            "several calls of one answer may all carry index 0",
-            "a new id with a name is another call",
+            "several calls of one answer may all have the index 0",
+            "a new id with a name opens another call",
             "recorded: crush__openrouter__kimi-k2-0905-glob-tool-r1.sse",
         ),
         OptionNote(
-            "usage comes after the finish word, in a frame that has choices",
-            "the last report wins wherever it sits",
+            "usage comes after the finish word, in a payload with choices",
+            "the last report counts, wherever it stands",
             "recorded: activeagent__openrouter__mistral-nemo-agent-streaming.sse",
         ),
         GATEWAY_IDS_NOTE,

@@ -19,25 +19,25 @@ PROFILE = ProviderProfile(
     limits=HOSTED_LIMITS,
     notes=(
         OptionNote(
-            "user and assistant must alternate",
-            "two user messages in a row are a 400, as after a turn that failed",
+            "user and assistant messages must alternate",
+            "two user messages in a row are a 400; a failed turn can leave them",
             "perplexityai/api-discussion#265",
             ("alternate",),
         ),
         OptionNote(
             "answers end without `[DONE]`",
-            "a finish word and a clean end are the proof; every recorded answer ends so",
+            "a finish word and a clean end prove the end; all recorded answers have both",
             "perplexityai/api-discussion#209",
         ),
         OptionNote(
             "reasoning is never sent back",
-            "it comes as text between think tags; there is no field for it",
+            "it comes as text between think tags; a request has no field for it",
             "recorded: maruel-genai__perplexity__sonar-reasoning-maxtokens.sse",
             ("reasoning_passback",),
         ),
         OptionNote(
-            "each frame repeats the whole answer so far as `message` beside its delta",
-            "a message never counts beside a delta",
+            "each payload repeats the whole answer so far as `message` beside its delta",
+            "a message beside a delta is ignored",
             "recorded: maruel-genai__perplexity__sonar-reasoning-maxtokens.sse",
         ),
     ),

@@ -17,19 +17,19 @@ PROFILE = ProviderProfile(
     limits=HOSTED_LIMITS,
     notes=(
         OptionNote(
-            "reasoning comes and goes back as `reasoning`",
-            "the message schema names it so",
+            "reasoning comes and goes back in the field `reasoning`",
+            "that is its name in the schema of messages",
             "togethercomputer/openapi#132",
             ("reasoning_field",),
         ),
         OptionNote(
-            "text is told a second time in `choices[0].text`",
+            "text comes a second time in `choices[0].text`",
             "only the delta is read",
             "recorded: maruel-genai__together__gpt-oss-120b-genstream-tools-squareroot-1-any.sse",
         ),
         OptionNote(
             "`tool_calls` may be followed by a second finish word, `stop`",
-            "the most cautious word wins, and calls make it tool-calls",
+            "the most cautious word counts, which is `tool_calls`",
             "recorded: maruel-genai__together__gpt-oss-120b-genstream-tools-squareroot-1-any.sse",
         ),
     ),

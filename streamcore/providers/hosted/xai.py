@@ -18,19 +18,19 @@ PROFILE = ProviderProfile(
     session_header="x-grok-conv-id",
     notes=(
         OptionNote(
-            "the output cap travels as `max_completion_tokens`",
+            "the output cap is sent as `max_completion_tokens`",
             "`max_tokens` is deprecated",
             "docs.x.ai/docs/api-reference",
             ("max_tokens_field",),
         ),
         OptionNote(
-            "the session id travels as `x-grok-conv-id`",
-            "requests of one conversation reach the server that has its cache",
+            "the session id is sent in the header `x-grok-conv-id`",
+            "so the requests of a conversation reach the server with its cache",
             "docs.x.ai/developers/advanced-api-usage/prompt-caching/maximizing-cache-hits",
         ),
         OptionNote(
             'an error is `{"code": sentence, "error": sentence}`',
-            "both are read for words",
+            "the words of both decide the code",
             "recorded: ruby-llm__xai__400__this-model-s-maximum-prompt-length-is-13.json",
         ),
     ),

@@ -21,23 +21,23 @@ PROFILE = ProviderProfile(
     },
     notes=(
         OptionNote(
-            "thinking is switched by `thinking.type`",
-            "there is no effort to choose with most models",
+            "`thinking.type` turns thinking on and off",
+            "most models have no efforts",
             "docs.z.ai/guides/capabilities/thinking-mode",
         ),
         OptionNote(
-            "`reasoning_content` goes back on steps with tool calls",
-            "thinking between calls goes on from it",
+            "`reasoning_content` goes back on answers with tool calls",
+            "the model continues its thinking from it",
             "docs.z.ai/guides/capabilities/thinking-mode",
         ),
         OptionNote(
-            "the choice index may number the phases of one answer: 0, 1, 2, 3",
-            "a choice index may grow, and only grow, within one answer",
+            "the choice index may grow within one answer, one phase after another: 0, 1, 2, 3",
+            "an index that grows continues the answer; an index that falls is refused",
             "recorded: crush__zai__glm-4.6-ls-tool-r1.sse",
         ),
         OptionNote(
-            "a call without reasoning goes back with a blank as its `reasoning_content`",
-            "with thinking on, a call without one is a 400",
+            "a call without reasoning goes back with one space as `reasoning_content`",
+            "with thinking on, a call without the field is a 400",
             "QuantumNous/new-api#4408",
             ("reasoning_filler",),
         ),

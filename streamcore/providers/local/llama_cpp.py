@@ -19,20 +19,20 @@ PROFILE = ProviderProfile(
     limits=LOCAL_LIMITS,
     notes=(
         OptionNote(
-            "user and assistant must alternate",
-            "many chat templates refuse another order, as after a turn that failed",
+            "user and assistant messages must alternate",
+            "many chat templates refuse another order; a failed turn can leave one",
             "anomalyco/opencode#19840",
             ("alternate",),
         ),
         OptionNote(
             "an answer as long as the token cap was cut by it",
-            "an answer that the cap cut can be told as complete",
+            "the server can report an answer that the cap cut as complete",
             "seen with the server's Responses endpoint",
             ("cut_as_complete",),
         ),
         OptionNote(
-            "a full context is an error of type `exceed_context_size_error`",
-            "it is told apart from other bad requests: CONTEXT_WINDOW_EXCEEDED",
+            "a full context is an error of the type `exceed_context_size_error`",
+            "its code is CONTEXT_WINDOW_EXCEEDED, not that of other bad requests",
             "recorded: rig__llamacpp__400__exceed-context-size-error.json",
         ),
         ANY_TOOL_NAME_NOTE,

@@ -19,8 +19,8 @@ PROFILE = ProviderProfile(
     limits=LOCAL_LIMITS,
     notes=(
         OptionNote(
-            "user and assistant must alternate",
-            "many chat templates refuse another order, as after a turn that failed",
+            "user and assistant messages must alternate",
+            "many chat templates refuse another order; a failed turn can leave one",
             "anomalyco/opencode#19840",
             ("alternate",),
         ),

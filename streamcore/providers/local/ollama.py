@@ -22,19 +22,19 @@ PROFILE = ProviderProfile(
     efforts={word: {"reasoning_effort": word} for word in ("none", "low", "medium", "high")},
     notes=(
         OptionNote(
-            "reasoning comes and goes back as `reasoning`",
-            "that is the name its compatible endpoint uses",
+            "reasoning comes and goes back in the field `reasoning`",
+            "that is its name at the OpenAI-compatible endpoint",
             "recorded: ruby-llm__ollama__qwen3-chat-function-calling-ollama-qwen3-can-use-tools"
             "-wit.sse",
             ("reasoning_field",),
         ),
         OptionNote(
-            "efforts are none, low, medium and high",
-            "models that can think do so unless told none",
+            "the efforts are none, low, medium and high",
+            "models that can think do think unless the effort is none",
             "ollama/ollama#14820",
         ),
         OptionNote(
-            "an image is sent as data; an address is refused before it is sent",
+            "an image is sent as data; an image's address is refused before any I/O",
             "the server does not fetch images",
             "docs.ollama.com/api/openai-compatibility",
             ("image_addresses",),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The profile of any other server that speaks chat completions."""
+"""The profile of any other server with a chat-completions endpoint."""
 
 from __future__ import annotations
 

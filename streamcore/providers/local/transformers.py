@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The profile of the server of Hugging Face transformers."""
+"""The profile of the server in Hugging Face transformers."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ PROFILE = ProviderProfile(
     notes=(
         OptionNote(
             "answers end without `[DONE]`",
-            "the server never writes the marker; the finish word comes last",
+            "the server never sends the marker; the finish word comes last",
             "huggingface/transformers src/transformers/cli/serving/chat_completion.py",
         ),
         OptionNote(
             "`stream_options` is left out",
-            "the server refuses the field; usage comes unasked with the finish word",
+            "the server refuses the field; usage comes with the finish word anyway",
             "huggingface/transformers src/transformers/cli/serving/chat_completion.py",
             ("stream_options",),
         ),

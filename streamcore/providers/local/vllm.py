@@ -21,14 +21,14 @@ PROFILE = ProviderProfile(
     limits=LOCAL_LIMITS,
     notes=(
         OptionNote(
-            "user and assistant must alternate",
-            "many chat templates refuse another order, as after a turn that failed",
+            "user and assistant messages must alternate",
+            "many chat templates refuse another order; a failed turn can leave one",
             "vllm-project/vllm#6862",
             ("alternate",),
         ),
         OptionNote(
-            "reasoning goes back as `reasoning`",
-            "newer servers dropped `reasoning_content` for it",
+            "reasoning goes back in the field `reasoning`",
+            "newer servers no longer take `reasoning_content`",
             "vllm-project/vllm#27755, vllm-project/router#115",
             ("reasoning_field",),
         ),

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Messages: what was said, by whom, in whole blocks.
+"""Messages: what was said, and by whom, in whole blocks.
 
 In: OpenAI-style message dicts, or blocks made by hand.
-Out: frozen ``Message`` values, and the same dicts again: ``from_dict`` then
-``to_dict`` loses nothing, fields unknown to us included (``extras``).
-Refused with ``ValueError`` or ``TypeError``: a shape no provider would read.
-``blocks``: the parts; ``message``: the whole; ``dicts``: both as OpenAI writes them.
+Out: frozen ``Message`` values, and the same dicts again. ``from_dict`` and then
+``to_dict`` loses nothing: fields that streamcore does not know stay in ``extras``.
+Refused with ``ValueError`` or ``TypeError``: a shape that no provider would read.
+``blocks`` has the parts, ``message`` the whole, ``dicts`` OpenAI's form of both.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 In: text, names, ids; or a dict of the session log. Out: frozen blocks, equal when they
 say the same; ``to_dict`` then ``block_from_dict`` gives the block again.
 Refused: a dict of no known type (``ValueError``) or with wrong fields (``TypeError``);
-a call's arguments are text here, and judged when they are parsed.
+a call's arguments are text here, and are checked when they are parsed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..strictjson import loads_unique, mend_surrogates
 from .media import image_type, read_media
 
 Extras = Optional[FrozenDict]
-"""Fields unknown to us, by name: kept, and sent as they are."""
+"""Fields that streamcore does not know, by name. They are kept, and sent as they are."""
 
 NO_OUTPUT = "(no output)"
 """Stands for an empty tool output: several providers refuse an empty tool message."""
@@ -28,8 +28,8 @@ NO_OUTPUT = "(no output)"
 class Block:
     """One whole part of a message; ``type`` names its kind.
 
-    ``extras`` holds fields of the provider that only it can read; they go back
-    to it unchanged.
+    ``extras`` holds fields that only the provider can read. They go back to the
+    provider unchanged.
     """
 
     type: ClassVar[str]
@@ -120,12 +120,12 @@ class ImageBlock(Block):
         """Read an image file into a ``data:`` URL.
 
         Args:
-            path: where it is. Its bytes say what it is, its name does not count.
+            path: the file. Its bytes tell the format; its name does not matter.
             detail: as the provider takes it: ``low``, ``high``, ``auto``.
             open_file: opens the path with the mode ``rb``.
         Raises:
-            OSError: when it cannot be read.
-            ValueError: for what is no PNG, JPEG, GIF or WebP.
+            OSError: when the file cannot be read.
+            ValueError: for a file that is not PNG, JPEG, GIF or WebP.
         """
         with open_file(path, "rb") as file:
             data = file.read()
@@ -163,15 +163,15 @@ class OpaqueBlock(Block):
     def media_type(self) -> Optional[str]:
         """The media type of an image, audio or file part, such as ``image/png``.
 
-        None where the part does not tell, and for parts of other kinds.
+        None if the part does not tell it, and for parts of other kinds.
         """
         return read_media(self.kind, self.part).type
 
     def data(self) -> Optional[bytes]:
-        """Return the bytes of an image, audio or file part; None where it has none.
+        """Return the bytes of an image, audio or file part; None if it has no bytes.
 
         Raises:
-            ValueError: for what should be base64 and is not.
+            ValueError: for data that should be base64 but is not.
         """
         return read_media(self.kind, self.part).decoded()
 
@@ -199,7 +199,7 @@ def block_from_dict(data: Mapping[str, Any]) -> Block:
 def parse_arguments(text: str) -> Any:
     """Parse a finished call's arguments, strictly.
 
-    Empty, blank and ``null`` arguments read ``{}``; surrogate halves are mended.
+    Empty, blank and ``null`` arguments give ``{}``; surrogate halves are joined.
 
     Raises:
         ValueError: with the reason, when the text is not one JSON document, an object
@@ -212,5 +212,5 @@ def parse_arguments(text: str) -> Any:
 
 
 def said_arguments(text: str) -> str:
-    """Return a call's arguments as they count: ``{}`` for empty, blank and ``null``."""
+    """Return a call's arguments; empty, blank and ``null`` arguments become ``{}``."""
     return "{}" if not text or text.isspace() or text.strip(" \t\r\n") == "null" else text

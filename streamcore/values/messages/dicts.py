@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Message dicts: OpenAI's form of a message, read into blocks and written from them.
+"""Message dicts: OpenAI's form of a message, read into blocks and written from blocks.
 
-In: a message dict, or the fields of a ``Message``. Out: the fields, or the dict; what was
-read is written again the same, and what is unknown to us stays in ``extras``.
-Refused with ``TypeError``: content, calls or ids of a shape no provider would read.
-Written in: OpenAI's chat-completions reference, and what providers were seen to add.
+In: a message dict, or the fields of a ``Message``. Out: the fields, or the dict. A dict that
+was read is written again the same; fields that streamcore does not know stay in ``extras``.
+Refused with ``TypeError``: content, calls or ids of a shape that no provider would read.
+Sources: OpenAI's chat-completions reference, and fields that providers were seen to add.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from .blocks import (
 )
 
 REASONING_FIELDS = ("reasoning_content", "reasoning", "reasoning_text")
-"""The names under which providers send and take reasoning, the commonest first."""
+"""The names under which providers send and take reasoning, the most common first."""
 
 Fields = Tuple[Any, Tuple[Block, ...], Optional[str], Extras, Optional[str]]
-"""Those of ``Message``, in its order: role, content, name, extras, form."""
+"""The fields of ``Message`` in its order: role, content, name, extras, form."""
 
 
 def read_message(data: Mapping[str, Any]) -> Fields:
-    """Read an OpenAI-style message dict; the role is taken as it is.
+    """Read an OpenAI-style message dict; the role is not checked here.
 
     Raises:
         TypeError: when its content or calls have no readable shape.
     """
     if not isinstance(data, Mapping):
         raise TypeError(f"a message is a dict, not {type(data).__name__}")
-    rest = dict(data)  # what nobody below takes out of it is unknown to us
+    rest = dict(data)  # what the readers below leave in it becomes extras
     role = rest.pop("role", None)
     form, blocks = _read_content(rest)
     if role == "tool":
@@ -59,10 +59,10 @@ def write_message(
     """Return the OpenAI-style dict of a message; the reverse of ``read_message``.
 
     Raises:
-        TypeError: for a block of a kind that no content part can carry.
+        TypeError: for a block that cannot be a content part.
     """
     shown: Dict[str, Any] = {"role": role}
-    # One result is the tool message itself; among other blocks it is a content part.
+    # A single result is the tool message itself; beside other blocks it is a content part.
     if role == "tool" and len(content) == 1 and isinstance(content[0], ToolResult):
         shown.update(_write_result(content[0], form))
     else:
@@ -107,7 +107,7 @@ def _read_part(part: Any) -> Block:
         inner = dict(rest.pop("image_url"))
         url = inner.pop("url")
         detail = inner.pop("detail") if isinstance(inner.get("detail"), str) else None
-        if not inner:  # a null detail too would be lost
+        if not inner:  # otherwise a field such as a null detail would be lost
             return ImageBlock(url, detail, freeze(rest) or None)
     if kind == "tool_result" and isinstance(rest.get("tool_call_id"), str):
         return _read_result_part(rest)
@@ -116,7 +116,7 @@ def _read_part(part: Any) -> Block:
 
 def _read_result_part(rest: Dict[str, Any]) -> ToolResult:
     call_id, content = rest.pop("tool_call_id"), rest.pop("content", "")
-    # Only true is ours to say; a false or odd value stays as it was written.
+    # Only true becomes is_error; any other value stays in extras as it was written.
     is_error = rest.get("is_error") is True and bool(rest.pop("is_error"))
     if not isinstance(content, (str, list, tuple)):
         raise TypeError(f"a tool result is text or parts, not {type(content).__name__}")
@@ -129,7 +129,7 @@ def _read_result(
     call_id = rest.pop("tool_call_id", None)
     if not isinstance(call_id, str):
         raise TypeError(f"tool_call_id is a string, not {type(call_id).__name__}")
-    if form == "parts":  # as they stand: a result's parts are the provider's own
+    if form == "parts":  # kept as they are: only the provider knows a result's parts
         return ToolResult(call_id, freeze(list(data["content"])))
     return ToolResult(call_id, "".join(b.text for b in blocks if isinstance(b, TextBlock)))
 
@@ -143,7 +143,7 @@ def _read_reasoning(rest: Dict[str, Any]) -> List[Block]:
 
 def _read_calls(rest: Dict[str, Any]) -> List[Block]:
     calls = rest.get("tool_calls")
-    if not calls:  # null and [] say nothing, and stay as they were written
+    if not calls:  # null and [] mean no calls, and stay as they were written
         return []
     if not isinstance(calls, (list, tuple)):
         raise TypeError(f"tool_calls is a list, not {type(calls).__name__}")
@@ -163,7 +163,7 @@ def _read_call(call: Any) -> ToolCall:
     for label, value in (("id", call_id), ("name", name), ("arguments", arguments)):
         if not isinstance(value, str):
             raise TypeError(f"a tool call's {label} is a string, not {type(value).__name__}")
-    if rest.get("type") == "function":  # what writing puts there by itself
+    if rest.get("type") == "function":  # writing adds it again
         del rest["type"]
     if function:
         rest["function"] = function
@@ -208,7 +208,7 @@ def _write_part(block: Block) -> Dict[str, Any]:
     if isinstance(block, ToolResult):
         shown = {"type": "tool_result", "tool_call_id": block.call_id, "content": block.content}
         return {**thaw(shown), **({"is_error": True} if block.is_error else {}), **extras}
-    raise TypeError(f"a {block.type} block is no content part")
+    raise TypeError(f"a {block.type} block cannot be a content part")
 
 
 def _add_reasoning(shown: Dict[str, Any], content: Sequence[Block]) -> None:

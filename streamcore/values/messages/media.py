@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """The bytes inside a part: generated images, audio, files.
 
-In: a part as a provider sent it, and its kind. Out: its media type and its data, as far
-as it has them. Read are OpenAI's parts (chat and Responses), Anthropic's ``source`` and
-Gemini's ``inlineData``. A part of another kind has neither: an encrypted ``data``
-field is nobody's image.
+In: a part as a provider sent it, and its kind. Out: its media type and its data, if it
+has them. The parts that are read are OpenAI's (chat and Responses), Anthropic's ``source``
+and Gemini's ``inlineData``. A part of another kind gives neither: an encrypted ``data``
+field, for example, is not an image.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _KINDS: Dict[str, str] = {
     **dict.fromkeys(("audio", "input_audio", "output_audio"), "audio/"),
     **dict.fromkeys(("file", "input_file", "document", "inlineData", "inline_data"), ""),
 }
-"""The kinds that carry data, and what comes before a bare ``format`` such as ``wav``."""
+"""The kinds that carry data, and the start of the media type for a ``format`` such as ``wav``."""
 _HOLDERS = ("image_url", "source", "input_audio", "audio", "file", "inlineData", "inline_data")
 _DATA = ("data", "b64_json", "file_data", "result", "image_url", "url")
 _TYPES = ("media_type", "mime_type", "mimeType")
@@ -32,7 +32,7 @@ _IMAGES = {
     b"GIF87a": "image/gif",
     b"GIF89a": "image/gif",
 }
-"""How image files begin."""
+"""The first bytes of image files, and their media type."""
 
 
 class Media(NamedTuple):
@@ -43,10 +43,10 @@ class Media(NamedTuple):
     is_base64: bool = True
 
     def decoded(self) -> Optional[bytes]:
-        """Return the data; None where there is none.
+        """Return the data; None if there is none.
 
         Raises:
-            ValueError: for what should be base64 and is not.
+            ValueError: for data that should be base64 but is not.
         """
         if self.text is None or not self.is_base64:
             return None if self.text is None else unquote_to_bytes(self.text)
@@ -57,7 +57,7 @@ class Media(NamedTuple):
 
 
 def read_media(kind: Optional[str], part: Mapping[str, Any]) -> Media:
-    """Return what a part of this kind carries."""
+    """Return the media type and the data of a part of this kind."""
     if kind not in _KINDS:
         return Media()
     held = next((part[name] for name in _HOLDERS if isinstance(part.get(name), Mapping)), part)
@@ -69,7 +69,7 @@ def read_media(kind: Optional[str], part: Mapping[str, Any]) -> Media:
         head, _, text = text[len("data:") :].partition(",")
         named = head.partition(";")[0]
         return Media(named or told, text, head.endswith(";base64"))
-    if text is not None and "://" in text[:16]:  # an address is no data
+    if text is not None and "://" in text[:16]:  # an address, not data
         text = None
     return Media(told, text)
 
@@ -77,7 +77,7 @@ def read_media(kind: Optional[str], part: Mapping[str, Any]) -> Media:
 def image_type(data: bytes) -> Optional[str]:
     """Return the media type that the first bytes of an image tell; None for other data.
 
-    Known are the four that every provider with images takes: PNG, JPEG, GIF and WebP.
+    It knows the four formats that every provider with images takes: PNG, JPEG, GIF and WebP.
     """
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         return "image/webp"

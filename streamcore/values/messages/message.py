@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Message: what one side said, as a value.
 
-In: a role and blocks, an OpenAI-style dict, or a record. Out: a frozen ``Message``, views
-of its text and calls, and the dict or record again. OpenAI's form loses what it has no
-place for; a record loses nothing. Refused: a message without a role, or of anything but
-blocks (``TypeError``); dicts are judged in ``dicts``. ``AssistantMessage`` is the one
-trusted result of a finished stream.
+In: a role and blocks, an OpenAI-style dict, or a record. Out: a frozen ``Message``, its text
+and calls, and the dict or record again. A dict loses facts that OpenAI's form has no place
+for; a record loses nothing. Refused with ``TypeError``: a message without a role, or with
+content that is not blocks; ``dicts`` checks dicts. ``AssistantMessage`` is the one trusted
+result of a finished stream.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .blocks import (
 from .dicts import read_message, write_message
 
 FINAL_PHASE = "final_answer"
-"""The ``phase`` that OpenAI's Responses put on the text meant for the reader."""
+"""The ``phase`` that OpenAI's Responses API puts on the text meant for the reader."""
 
 
 @dataclass(frozen=True)
@@ -36,11 +36,11 @@ class Message:
 
     Args:
         role: ``system``, ``developer``, ``user``, ``assistant`` or ``tool``.
-        content: the blocks, in order; a string is one text block.
-        name: the speaker's name, where the provider takes one.
-        extras: fields of the message unknown to us, sent as they are.
+        content: the blocks, in order; a string becomes one text block.
+        name: the speaker's name, if the provider takes one.
+        extras: fields that streamcore does not know, sent as they are.
         form: how the dict wrote its content (``text``, ``parts``, ``null``,
-            ``absent``), so that it is written the same way; None chooses.
+            ``absent``), so that it is written the same way again. None chooses a form.
     """
 
     role: str
@@ -61,10 +61,10 @@ class Message:
 
     @property
     def text(self) -> str:
-        """The text for the reader: of all text blocks, joined.
+        """The text for the reader: all text blocks, joined.
 
-        Where a provider marks some as the final answer (``phase`` in their extras), the
-        text of these alone; commentary beside them stays in ``content``.
+        If the provider marks some text blocks as the final answer (``phase`` in their
+        extras), only these are joined. Commentary in other text blocks stays in ``content``.
         """
         texts = [block for block in self.content if isinstance(block, TextBlock)]
         final = [b for b in texts if b.extras and b.extras.get("phase") == FINAL_PHASE]
@@ -77,12 +77,12 @@ class Message:
 
     @property
     def tool_calls(self) -> Tuple[ToolCall, ...]:
-        """The calls in it, in order."""
+        """The tool calls of the message, in order."""
         return tuple(b for b in self.content if isinstance(b, ToolCall))
 
     @property
     def tool_results(self) -> Tuple[ToolResult, ...]:
-        """The tool results in it, in order."""
+        """The tool results of the message, in order."""
         return tuple(b for b in self.content if isinstance(b, ToolResult))
 
     @classmethod
@@ -92,23 +92,23 @@ class Message:
         Raises:
             TypeError, ValueError: when its role, content or calls have no readable shape.
         """
-        # Never an AssistantMessage: that one is made from a proven end only.
+        # Never an AssistantMessage, which is made only from a proven end.
         return Message(*read_message(data))
 
     def to_dict(self) -> Dict[str, Any]:
         """Return the OpenAI-style message dict; the reverse of ``from_dict``.
 
-        It has no place for the order of text, reasoning and calls, for the extras of
-        several reasoning blocks, or for the facts of an answer; ``to_record`` has.
+        The dict has no place for the order of text, reasoning and calls, for the extras of
+        several reasoning blocks, or for the facts of an answer. ``to_record`` keeps them.
         """
         return write_message(self.role, self.content, self.name, self.extras, self.form)
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Message:
-        """Read what ``to_record`` wrote: the equal message, an ``AssistantMessage`` of one.
+        """Return the message that ``to_record`` wrote, equal and of the same class.
 
         Raises:
-            KeyError, TypeError, ValueError: when it is no such record.
+            KeyError, TypeError, ValueError: when it is not such a record.
         """
         values = {**record, "content": tuple(map(block_from_dict, record["content"]))}
         if "finish" not in record:
@@ -118,10 +118,10 @@ class Message:
         return AssistantMessage(**values)
 
     def to_record(self) -> Dict[str, Any]:
-        """Return the message as a JSON-able dict in which nothing is lost.
+        """Return the message as a JSON-able dict that loses nothing.
 
-        It has the blocks in their order, as ``Block.to_dict`` gives them; fields that are
-        None are left out, but for the ``finish`` of an ``AssistantMessage``.
+        It has the blocks in order, as ``Block.to_dict`` writes them. Fields that are None
+        are left out, except the ``finish`` of an ``AssistantMessage``.
         """
         record: Dict[str, Any] = {}
         for item in fields(self):
@@ -140,9 +140,9 @@ class AssistantMessage(Message):
         finish: ``stop``, ``tool-calls``, ``max-tokens``, ``paused`` or ``awaits-client``,
             as ``FINISH_KINDS`` explains them.
         usage: the provider's last usage report.
-        model, response_id: what the provider said it served.
-        provider, dialect, requested_model: whom it was asked of, how, and for which
-            model. Its extras go back only where all three are the same.
+        model, response_id: what the provider says it served.
+        provider, dialect, requested_model: the provider, dialect and model of the
+            request. The extras go back only to a request in which all three are the same.
     """
 
     role: str = "assistant"

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """What a docstring says about a function and about each of its parameters.
 
-In: the docstring. Out: the words before its first section, and a sentence for each
-parameter that is described under ``Args:`` (name, colon, text; deeper lines go on) or
-as ``:param name: text``. Anything else is left out; nothing is refused.
+In: the docstring. Out: the text before its first section, and a text for each parameter
+that is described. A description stands under ``Args:`` (name, colon, text; a deeper line
+continues it) or reads ``:param name: text``. Anything else is left out; nothing is refused.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _FIELD = re.compile(r":(param|type|returns?|rtype|raises?)\b([^:]*):\s*(.*)")
 
 
 def read_docstring(text: Optional[str]) -> Tuple[str, Dict[str, str]]:
-    """Return the description, and the sentences about parameters by name."""
+    """Return the description of the function, and those of its parameters by name."""
     about: List[str] = []
     params: Dict[str, List[str]] = {}
-    section = ""  # "" before the first one, "args", ":param", or "other"
+    section = ""  # "" before the first section, "args", ":param", or "other"
     indent: Optional[int] = None  # of the entries under "Args:"
     entry: List[str] = []  # the lines of the parameter being read
     for line in inspect.cleandoc(text or "").splitlines():
@@ -36,7 +36,7 @@ def read_docstring(text: Optional[str]) -> Tuple[str, Dict[str, str]]:
             section, indent = ("args" if _ARGS.fullmatch(bare) else "other"), None
         elif field is not None:
             section, entry = ":param", []
-            words = field.group(2).split()  # the last one is the name, before it its type
+            words = field.group(2).split()  # the last word is the name; a type may come before it
             if field.group(1) == "param" and words:
                 entry = params.setdefault(words[-1], [])
             entry.append(field.group(3))

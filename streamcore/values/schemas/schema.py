@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Arguments checked against a schema: a subset of JSON Schema, the same on every machine.
 
-In: a schema as a dict, and a JSON value. Out: what is wrong with it, in sentences a
-model can act on. The subset: ``type`` (a word or a list of them), ``enum``, ``const``,
+In: a schema as a dict, and a JSON value. Out: what is wrong with the value, in sentences that
+a model can act on. The subset: ``type`` (a word or a list of them), ``enum``, ``const``,
 ``anyOf``, ``properties``, ``required``, ``additionalProperties``, ``items``, ``minimum``,
 ``maximum``, ``minLength``, ``maxLength``, ``minItems``, ``maxItems``. Other keywords go to
-the model and are not checked here. Refused with ``ValueError``: a schema that the subset's
-keywords make no sense in. Meanings: JSON Schema 2020-12.
+the model but are not checked here. Refused with ``ValueError``: a schema in which a keyword of
+the subset has a value that makes no sense. The keywords mean what JSON Schema 2020-12 says.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping, Tuple
 from ..showing import shorten
 
 MAX_FAULTS = 8
-"""Faults told at once: enough to mend a call in one go, too few to flood the model."""
+"""The most faults that are told at once: enough to correct a call, too few to flood the model."""
 
 _SHOWN = 60  # characters of a name or a value in a sentence
 
 
 def _is_number(value: Any) -> bool:
     if isinstance(value, float):
-        return math.isfinite(value)  # 1e999 reads as infinity
+        return math.isfinite(value)  # json reads 1e999 as infinity
     return isinstance(value, int) and not isinstance(value, bool)
 
 
@@ -46,12 +46,12 @@ _TYPES: Dict[str, Callable[[Any], bool]] = {
 
 
 def argument_faults(value: Any, schema: Mapping[str, Any], where: str = "arguments") -> List[str]:
-    """Return what is wrong with a value, at most ``MAX_FAULTS`` sentences; none when it fits.
+    """Return at most ``MAX_FAULTS`` sentences on what is wrong with a value; [] if it fits.
 
     Args:
         value: a JSON value, as parsed.
         schema: a schema that ``check_schema`` accepts.
-        where: how the value is called in the sentences.
+        where: the name of the value in the sentences.
     """
     found: List[str] = []
     for fault in _faults(value, schema, where):
@@ -62,46 +62,17 @@ def argument_faults(value: Any, schema: Mapping[str, Any], where: str = "argumen
 
 
 def check_schema(schema: Any, where: str = "parameters") -> None:
-    """Refuse a schema that is none.
+    """Refuse a value that is not a usable schema.
 
     Raises:
-        ValueError: naming the place, for what JSON cannot carry, an unknown type word,
-            or a keyword of the subset with a value of the wrong shape.
+        ValueError: with the place, for a value that JSON cannot carry, an unknown type
+            word, or a keyword of the subset with a value of the wrong shape.
     """
     try:
         json.dumps(schema, allow_nan=False).encode("ascii")
     except (TypeError, ValueError, RecursionError) as exc:
-        raise ValueError(f"{where} is no JSON: {exc}") from None
+        raise ValueError(f"{where} is not JSON: {exc}") from None
     _check(schema, where)
-
-
-_INNER = ("items", "additionalProperties", "not", "contains", "propertyNames")
-_INNER_LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
-_INNER_MAPS = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
-
-
-def with_items(schema: Any) -> Any:
-    """Return a schema in which every array says what its items are; ``{}`` is any value.
-
-    Providers refuse a whole request for one array schema without ``items``
-    ("array schema missing items", "items: missing field").
-    """
-    if isinstance(schema, (list, tuple)):  # of schemas, as anyOf has one
-        return [with_items(inner) for inner in schema]
-    if not isinstance(schema, Mapping):
-        return schema
-    made = dict(schema)
-    for keyword in (*_INNER, *_INNER_LISTS):
-        if keyword in made:
-            made[keyword] = with_items(made[keyword])
-    for keyword in _INNER_MAPS:
-        if isinstance(made.get(keyword), Mapping):
-            inner = made[keyword]
-            made[keyword] = {name: with_items(one) for name, one in inner.items()}
-    kind = made.get("type")
-    if kind == "array" or (isinstance(kind, (list, tuple)) and "array" in kind):
-        made.setdefault("items", {})
-    return made
 
 
 def _check(schema: Any, where: str) -> None:
@@ -223,7 +194,7 @@ def _range_faults(value: Any, schema: Mapping[str, Any], where: str) -> Iterator
 
 
 def same_json(one: Any, other: Any) -> bool:
-    """Say whether two values are the same to JSON: 1 is 1.0, and neither is true."""
+    """Say whether two values are equal in JSON: 1 equals 1.0, and neither equals true."""
     if isinstance(one, bool) or isinstance(other, bool):
         return one is other
     if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):

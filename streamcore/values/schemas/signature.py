@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 """A function's parameters as a schema, and JSON arguments as Python values.
 
-In: a function with type hints. Out: an object schema, and a ``convert`` that makes of
-checked arguments what the hints say: str, int, float, bool, list, dict, Optional and
-Union, Literal, Enum, dataclass, None, Any, ``Annotated[T, "words about it"]``, nested as
-they like; defaults make a parameter optional. Refused with ``TypeError``: other hints,
-``*args``, ``**kwargs``, positional-only parameters, a dataclass that contains itself or
-needs what is no field.
+In: a function with type hints. Out: an object schema, and a ``convert`` that turns checked
+arguments into the values that the hints ask for. A hint may be str, int, float, bool, list,
+dict, Optional, Union, Literal, Enum, dataclass, None, Any or ``Annotated[T, "description"]``,
+in any nesting. A default makes a parameter optional. Refused with ``TypeError``: other hints,
+``*args``, ``**kwargs``, positional-only parameters, a dataclass that contains itself, and a
+dataclass that requires an argument which is not a field.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import (
 from .schema import argument_faults, same_json
 
 INJECTED = ("cancel", "call_id")
-"""Parameters that the agent fills, and the model never sees."""
+"""Parameters that the agent fills. The model never sees them."""
 
 Convert = Callable[[Any], Any]
 
@@ -37,24 +37,24 @@ _SCALARS: Dict[Any, Tuple[str, Optional[Convert]]] = {
     type(None): ("null", None),
 }
 _UNREADABLE = (NameError, AttributeError, TypeError, ValueError, SyntaxError, RecursionError)
-"""What reading hints raises: they are any text, and any value."""
+"""What reading hints can raise: a hint may be any text or any value."""
 _LISTS = (list, collections.abc.Sequence)
 _DICTS = (dict, collections.abc.Mapping)
 _UNIONS = (Union, getattr(types, "UnionType", Union))  # X | Y has a type of its own since 3.10
 
 
 class Shape(NamedTuple):
-    """What one hint means: its schema, and how its JSON value is converted (None: not)."""
+    """The meaning of a hint: its schema, and the function that converts its JSON value, or None."""
 
     schema: Dict[str, Any]
     convert: Optional[Convert] = None
 
     def apply(self, value: Any) -> Any:
-        """Return a value that fits the schema as the hint wants it."""
+        """Return a value that fits the schema, converted to what the hint asks for."""
         return value if self.convert is None else self.convert(value)
 
     def described(self, words: Optional[str]) -> Shape:
-        """Return the shape with words about it in its schema; as it is where there are none."""
+        """Return the shape with ``words`` as its description; unchanged if ``words`` is None."""
         if words is None:
             return self
         return Shape({**self.schema, "description": words}, self.convert)
@@ -69,16 +69,16 @@ class Member(NamedTuple):
 
 
 class Signature(NamedTuple):
-    """A function's parameters: the schema of all, and how each JSON value is converted."""
+    """A function's parameters: one schema for all, and a converter for each by name."""
 
     schema: Dict[str, Any]
     converts: Dict[str, Convert]
 
     def convert(self, arguments: Mapping[str, Any]) -> Dict[str, Any]:
-        """Return checked arguments as the function's hints want them.
+        """Return checked arguments, converted to what the function's hints ask for.
 
         Raises:
-            ValueError, TypeError, ArithmeticError: what a dataclass says of its values.
+            ValueError, TypeError, ArithmeticError: if a dataclass refuses its values.
         """
         found = dict(arguments)
         for name, convert in self.converts.items():
@@ -91,10 +91,10 @@ def read_signature(function: Callable[..., Any], about: Mapping[str, str]) -> Si
     """Return what a model may pass to ``function``.
 
     Args:
-        function: what is described; ``cancel`` and ``call_id`` are left out.
-        about: words about parameters, by name.
+        function: the function to describe; ``cancel`` and ``call_id`` are left out.
+        about: descriptions of parameters, by name.
     Raises:
-        TypeError: naming the parameter, for what has no schema.
+        TypeError: with the name of a parameter that has no schema.
     """
     return _object(_parameters(function, about))
 
@@ -119,7 +119,7 @@ def _parameter_shape(hint: Any, name: str, default: Any) -> Shape:
 
 
 def _object(members: Iterable[Member]) -> Signature:
-    """Return what the members of an object make together."""
+    """Return the signature of an object with these members."""
     known = list(members)
     schema: Dict[str, Any] = {
         "type": "object", "properties": {item.name: item.shape.schema for item in known},
@@ -137,7 +137,7 @@ def parameters_of(function: Callable[..., Any]) -> Mapping[str, inspect.Paramete
     """Return a callable's parameters by name.
 
     Raises:
-        TypeError: when it has no signature that Python can read.
+        TypeError: if Python cannot read its signature.
     """
     try:
         return inspect.signature(function).parameters
@@ -157,13 +157,13 @@ def _hints(function: Any) -> Dict[str, Any]:
 
 
 def _unreadable(target: Any) -> str:
-    """Return the first parameter whose hint cannot be read, for the front of a sentence."""
+    """Return the first parameter whose hint cannot be read, as the start of a sentence."""
     names = getattr(target, "__globals__", {})
     for name, hint in getattr(target, "__annotations__", {}).items():
         try:
             one: Any = types.SimpleNamespace(__annotations__={name: hint})
             typing.get_type_hints(one, names, include_extras=True)
-            Optional[hint]  # what older Pythons make of it where None is the default
+            Optional[hint]  # older Pythons make this hint if the default is None
         except _UNREADABLE:
             return f"{name}: "
     return ""
@@ -173,18 +173,18 @@ def _with_default(shape: Shape, default: Any) -> Shape:
     if default is inspect.Parameter.empty:
         return shape
     if default is None:
-        # Older Pythons read "x: str = None" as Optional[str] and newer ones do not.
+        # Older Pythons read "x: str = None" as Optional[str]; newer Pythons do not.
         return shape if not argument_faults(None, shape.schema) else _union([shape, _NULL])
     value = default.value if isinstance(default, Enum) else default
     try:
         json.dumps(value, allow_nan=False)
-    except (TypeError, ValueError):  # a default of another kind is the function's own business
+    except (TypeError, ValueError):  # a default that JSON cannot carry stays out of the schema
         return shape
     return Shape({**shape.schema, "default": value}, shape.convert)
 
 
 def _shape(hint: Any, where: str, inside: Tuple[Any, ...]) -> Shape:
-    """Return the shape of one hint; ``inside`` are the dataclasses round it."""
+    """Return the shape of one hint; ``inside`` are the dataclasses around it."""
     if hint in (Any, object):
         return Shape({})
     origin, args = typing.get_origin(hint), typing.get_args(hint)
@@ -222,7 +222,7 @@ def _plain_shape(hint: Any, where: str, inside: Tuple[Any, ...]) -> Shape:
 def _is_scalar(hint: Any) -> bool:
     try:
         return hint in _SCALARS
-    except TypeError:  # [int], say, has no hash
+    except TypeError:  # a hint such as [int] has no hash
         return False
 
 
@@ -278,7 +278,7 @@ def _container(word: str, keyword: str, item: Shape, convert: Convert) -> Shape:
 
 def _dataclass(hint: Any, where: str, inside: Tuple[Any, ...]) -> Shape:
     if hint in inside:
-        raise TypeError(f"{where}: {hint.__name__} contains itself, which a schema here cannot")
+        raise TypeError(f"{where}: {hint.__name__} contains itself; a schema cannot")
     signature = _object(_fields(hint, where, (*inside, hint)))
     return Shape(signature.schema, lambda value: hint(**signature.convert(value)))
 
@@ -297,12 +297,12 @@ def _fields(hint: Any, where: str, inside: Tuple[Any, ...]) -> Iterator[Member]:
 
 
 def _check_made_of_fields(hint: Any, where: str) -> None:
-    """Refuse a dataclass that wants more than its fields: an InitVar, say."""
+    """Refuse a dataclass that requires more than its fields, such as an InitVar."""
     known = {item.name for item in dataclasses.fields(hint) if item.init}
     for name, parameter in parameters_of(hint).items():
         named = parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
         if named and parameter.default is parameter.empty and name not in known:
-            raise TypeError(f"{where}: {hint.__name__} needs {name}, which is no field of it")
+            raise TypeError(f"{where}: {hint.__name__} needs {name}, which is not a field")
 
 
 def _hints_of_class(hint: Any, where: str) -> Dict[str, Any]:

@@ -19,18 +19,13 @@ __all__ = [
     "recognise", "register_dialect",
 ]
 
-_FOLDERS = {"chat-completions": "chat_completions"}  # name → folder, whose DIALECT is loaded
+_FOLDERS = {  # name → folder, whose DIALECT is loaded
+    "chat-completions": "chat_completions",
+    "anthropic-messages": "anthropic_messages",
+}
 _registered: Dict[str, Dialect] = {}
 
-_ANTHROPIC_TYPES = (
-    "message_start", "content_block_start", "content_block_delta", "content_block_stop",
-    "message_delta", "message_stop",
-)
 _UNREAD: Mapping[str, Callable[[Mapping[str, Any]], bool]] = {
-    "anthropic-messages": lambda payload: (
-        payload.get("type") in _ANTHROPIC_TYPES or payload.get("type") == "message"
-        and payload.get("role") == "assistant"
-    ),
     "openai-responses": lambda payload: (
         str(payload.get("type")).startswith("response.") or payload.get("object") == "response"
     ),

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from datetime import timezone
+from datetime import datetime, timezone
 from typing import Dict, Mapping, Optional, Sequence
 
 from .message import one_line
@@ -65,7 +65,8 @@ def retry_after_seconds(headers: Mapping[str, str], now: float) -> Optional[floa
 
     ``retry-after-ms`` (OpenAI, Azure) is finer and wins, but for a 0 that contradicts
     ``Retry-After`` (RFC 9110 §10.2.3: seconds or a date; decimals occur). A date gone
-    by is 0. What is negative, not finite or no number at all is None.
+    by is 0. What is negative, not finite or no number at all is None. Where neither header
+    says anything, Anthropic's limits that are used up do: it tells when each is full again.
 
     Args:
         headers: the answer's headers, in any case.
@@ -77,6 +78,8 @@ def retry_after_seconds(headers: Mapping[str, str], now: float) -> Optional[floa
     coarse = seconds(text)
     if coarse is None:
         coarse = _seconds_until(text, now)
+    if coarse is None and fine is None:
+        return _until_reset(given, now)
     return fine / 1000 if fine or (fine is not None and coarse is None) else coarse
 
 
@@ -100,3 +103,20 @@ def _seconds_until(text: str, now: float) -> Optional[float]:
     except (TypeError, ValueError, IndexError, OverflowError):  # no date: rubbish
         return None
     return max(0.0, left) if math.isfinite(left) else None
+
+
+def _until_reset(given: Mapping[str, str], now: float) -> Optional[float]:
+    """Return how long until the last of Anthropic's used up limits is full again."""
+    waits = []
+    for name, value in given.items():
+        limit = re.fullmatch(r"anthropic-ratelimit-([a-z-]+)-remaining", name)
+        if limit is None or value.strip() != "0":
+            continue
+        reset = given.get(f"anthropic-ratelimit-{limit.group(1)}-reset", "").strip()
+        try:
+            moment = datetime.fromisoformat(re.sub("[Zz]$", "+00:00", reset))
+            if moment.tzinfo is not None:
+                waits.append(max(0.0, moment.timestamp() - now))
+        except (ValueError, OverflowError):  # no moment: rubbish
+            continue
+    return max(waits, default=None)

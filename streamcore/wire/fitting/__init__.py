@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import Dict, List, Optional, Sequence
 
 from ...values.given import invalid
-from ...values.messages import Message, TextBlock, ToolCall, ToolResult
+from ...values.messages import Block, Message, TextBlock, ToolCall, ToolResult
 from ..dialects.options import DialectOptions
 from ..history import check_history, only_results
 from .content import Receiver, fit_result, fit_said
@@ -75,8 +75,10 @@ def _in_order(
     results: Dict[str, Message] = {}  # by the ids as told
     for message in messages:
         for result in message.tool_results:
-            answered = replace(result, call_id=sent[result.call_id])
-            results[result.call_id] = _result_message(answered, message, options, counts)
+            answered = fit_result(result, options, counts)
+            if sent[result.call_id] is not result.call_id:
+                answered = replace(answered, call_id=sent[result.call_id])
+            results[result.call_id] = _result_message(answered, message)
         if only_results(message):
             continue
         fitted.extend(results[told] for told in sent)
@@ -88,25 +90,21 @@ def _in_order(
     return fitted
 
 
-def _result_message(
-    result: ToolResult, message: Message, options: DialectOptions, counts: Counts
-) -> Message:
-    fitted = (fit_result(result, options, counts),)
+def _result_message(result: ToolResult, message: Message) -> Message:
     if message.role != "tool":  # its name and extras belong to the user's own words
-        return Message("tool", fitted)
-    return Message("tool", fitted, message.name, message.extras)
+        return Message("tool", (result,))
+    return Message("tool", (result,), message.name, message.extras)
 
 
 def _renamed(
     message: Message, sent: Dict[str, str], options: DialectOptions, counts: Counts
 ) -> Message:
     """Give the calls the ids and names they are sent under."""
-    if not sent:
-        return message
-    content = tuple(
-        replace(
-            block, id=sent[block.id], name=fit_name(block.name, options.tool_names, counts)
-        ) if isinstance(block, ToolCall) else block
-        for block in message.content
-    )
-    return replace(message, content=content)
+    content: List[Block] = []
+    for block in message.content:
+        if isinstance(block, ToolCall):
+            name = fit_name(block.name, options.tool_names, counts)
+            if name is not block.name or sent[block.id] is not block.id:
+                block = replace(block, id=sent[block.id], name=name)
+        content.append(block)
+    return replace(message, content=tuple(content)) if sent else message

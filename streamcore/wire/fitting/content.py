@@ -103,7 +103,9 @@ def _readable(content: Sequence[Block], own: bool, counts: Counts) -> List[Block
     kept: List[Block] = []
     for block in content:
         if isinstance(block, ToolCall):  # its arguments in full: strict servers parse them
-            block = replace(block, arguments=said_arguments(block.arguments))
+            arguments = said_arguments(block.arguments)
+            if arguments is not block.arguments:
+                block = replace(block, arguments=arguments)
         if own:
             kept.append(block)
         elif isinstance(block, OpaqueBlock):
@@ -151,7 +153,7 @@ def fit_result(result: ToolResult, options: DialectOptions, counts: Counts) -> T
         content = mend_surrogates(content)
     if not content or (not options.blank_text and isinstance(content, str) and content.isspace()):
         content = NO_OUTPUT
-    return replace(result, content=content)
+    return result if content is result.content else replace(result, content=content)
 
 
 def _mended(part: Any) -> Any:

@@ -48,8 +48,9 @@ class CallIds:
         self._told[made] = told
         if self._unique:
             self._next[told] = turn
-        if made != told:
-            self._counts.add("call_id_mapped")
+        if made == told:
+            return told
+        self._counts.add("call_id_mapped")
         return made
 
     def _is_free(self, made: str, told: str) -> bool:
@@ -62,7 +63,9 @@ def fit_name(name: str, pattern: str, counts: Counts) -> str:
         return name
     counts.add("tool_name_mapped")
     plain = re.sub(r"^(?![A-Za-z])", "f", re.sub(r"[^A-Za-z0-9_-]", "_", name))
-    return f"{plain[:_NAME_LENGTH]}_{_digest(name).hexdigest()[:8]}"
+    end = _digest(name).hexdigest()[:8]
+    made = f"{plain[:_NAME_LENGTH]}_{end}"
+    return made if re.compile(pattern).fullmatch(made) else f"f_{end}"
 
 
 def _made_id(told: str, turn: int) -> str:

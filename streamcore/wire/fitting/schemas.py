@@ -11,12 +11,10 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, Sequence
 
-from ...values.schemas.schema import with_items
+from ...values.schemas.items import NAMED_SCHEMAS, with_items
 from ..dialects.options import DialectOptions
 from .counting import Counts
 
-_NAMED = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
-"""Keywords whose value has names of the caller's own as keys: none of them is a keyword."""
 _VALUES = ("enum", "const", "default", "examples", "required")
 """Keywords whose value is data, and no schema."""
 
@@ -54,7 +52,7 @@ def _without(schema: Any, refused: Sequence[str]) -> Any:
     for keyword, value in schema.items():
         if keyword in refused:
             continue
-        if keyword in _NAMED and isinstance(value, dict):
+        if keyword in NAMED_SCHEMAS and isinstance(value, dict):
             made[keyword] = {name: _without(inner, refused) for name, inner in value.items()}
         else:
             made[keyword] = value if keyword in _VALUES else _without(value, refused)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tools: made of functions, checked when made and before they run, found by name."""
+"""Tools: made from functions, checked when made and before they run, found by name."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_schema_of_a_hint(hint: Any, schema: Dict[str, Any]) -> None:
     (Any, object, {}),
 ])
 def test_default_in_the_schema(hint: Any, default: Any, schema: Dict[str, Any]) -> None:
-    """A default is told where JSON can carry it, and None as a default allows null."""
+    """A default is in the schema if JSON can carry it, and None as a default allows null."""
     assert schema_of(hint, default=default) == schema
 
 
@@ -132,7 +132,7 @@ class Holder:
     List[List[Any]], Union[int, List[Any], None], Holder, List[Holder],
 ])
 def test_array_in_a_schema_says_what_its_items_are(hint: Any) -> None:
-    """OpenAI, Copilot and Gemini refuse the whole request for one that does not."""
+    """Arrays get ``items``, because OpenAI, Copilot and Gemini refuse a request without."""
     def function(x: Any) -> None:
         """Take it."""
 
@@ -142,7 +142,7 @@ def test_array_in_a_schema_says_what_its_items_are(hint: Any) -> None:
 
 
 def test_array_in_a_schema_of_ones_own_says_what_its_items_are() -> None:
-    """Wherever it stands; what is data, as a default or an enum, stays as it is."""
+    """A given schema gets ``items`` everywhere, except in data such as a default or enum."""
     array: Dict[str, Any] = {"type": "array"}
     given = {
         "$defs": {"row": array},
@@ -170,7 +170,7 @@ def test_hint_without_a_schema_is_refused(hint: Any) -> None:
 
 
 def test_decorator_reads_name_words_and_parameters() -> None:
-    """``@tool`` takes the name, the docstring and the hints, and leaves out what it injects."""
+    """``@tool`` takes name, docstring and hints, and leaves out injected parameters."""
     @tool
     def read_lines(
         path: str, count: int = 10, cancel: Any = None, call_id: str = ""
@@ -258,7 +258,7 @@ def test_arguments_become_what_the_hints_say() -> None:
 
 
 def test_dataclass_that_refuses_its_values_is_an_argument_error() -> None:
-    """What a dataclass raises for its values is the model's mistake, not the tool's."""
+    """An exception of a dataclass is a mistake of the model, not of the tool."""
     @tool
     def function(size: Size) -> None:
         """Do nothing."""
@@ -268,7 +268,7 @@ def test_dataclass_that_refuses_its_values_is_an_argument_error() -> None:
 
 
 def test_all_faults_are_told_at_once() -> None:
-    """A model hears everything that is wrong, each with its place."""
+    """The error lists every fault of the arguments with its place."""
     with pytest.raises(InvalidArguments) as caught:
         tool(isolated_tools.locate.run).check({"point": {"y": "a"}, "z": 1})
     assert str(caught.value) == (
@@ -295,7 +295,7 @@ def _raise(arguments: Any) -> None:
     (lambda arguments: arguments, None),
 ])
 def test_validate_has_the_last_word(validate: Any, words: Optional[str]) -> None:
-    """Another checker refuses by raising or by returning words."""
+    """``validate`` refuses arguments by raising or by returning a text."""
     made = Tool("f", "", {"properties": {"a": {}}}, isolated_tools.plain, validate=validate)
     if words is None:
         made.check({"a": 1})
@@ -305,7 +305,7 @@ def test_validate_has_the_last_word(validate: Any, words: Optional[str]) -> None
 
 
 def test_arguments_the_function_cannot_take_are_refused() -> None:
-    """A schema that lets more pass than the function takes does not make a crash of it."""
+    """If the schema allows more than the function accepts, the call is refused."""
     made = Tool("f", "", {"properties": {"a": {}}}, isolated_tools.add)
     made.check({"a": 1, "zz": 2})
     with pytest.raises(InvalidArguments, match="zz"):
@@ -347,18 +347,18 @@ def _generator() -> Any:
 def test_odd_tool_is_refused_when_made(
     name: Any, parameters: Any, run: Any, options: Any
 ) -> None:
-    """What cannot work is refused at once, with a ValueError or a TypeError."""
+    """A tool that cannot work is refused at once, with a ValueError or a TypeError."""
     with pytest.raises((ValueError, TypeError)):
         Tool(name, "", parameters, run, **options)
 
 
 def test_name_at_its_limit_passes() -> None:
-    """64 characters are a name."""
+    """A name of 64 characters is accepted."""
     assert Tool("x" * 64, "", None, print).name == "x" * 64
 
 
 def test_isolated_function_must_be_found_under_its_name() -> None:
-    """A local function, one of the script itself, and one its module lost are refused."""
+    """A local function, a function of the script, and one its module lacks are refused."""
     def local() -> None:
         """Do nothing."""
 
@@ -375,13 +375,13 @@ def test_isolated_function_must_be_found_under_its_name() -> None:
 
 
 def test_function_with_open_parameters_is_refused() -> None:
-    """``*args`` and ``**kwargs`` have no schema."""
+    """``*args`` and ``**kwargs`` are refused, because they have no schema."""
     with pytest.raises(TypeError, match="named arguments"):
         tool(isolated_tools.plain)
 
 
 def test_tool_is_frozen_and_not_pickled() -> None:
-    """A tool cannot be changed behind the back of those who checked it."""
+    """A tool cannot be changed after its checks, and cannot be pickled."""
     made = Tool("f", "", {"properties": {"a": {}}}, isolated_tools.plain)
     with pytest.raises(AttributeError):
         made.name = "g"  # type: ignore[misc]
@@ -392,7 +392,7 @@ def test_tool_is_frozen_and_not_pickled() -> None:
 
 
 def test_registry_refuses_a_name_twice() -> None:
-    """Two tools of one name would make it a matter of luck which one runs."""
+    """Two tools of one name are refused, because it would be unclear which one runs."""
     registry = ToolRegistry([isolated_tools.add, isolated_tools.locate])
     assert registry.names == ["add", "locate"] and len(registry) == 2 and "add" in registry
     with pytest.raises(ValueError, match="'add'"):
@@ -430,7 +430,7 @@ def _deep() -> Any:
     (Wanting, None), (List[int], _deep()),
 ])
 def test_odd_hint_is_refused_with_the_parameter_named(hint: Any, default: Any) -> None:
-    """Whatever stands as a hint, the error says of which parameter."""
+    """For any odd hint, the error names the parameter."""
     def odd(fine: int, x: Any = default) -> None:
         """Do nothing."""
 
@@ -441,7 +441,7 @@ def test_odd_hint_is_refused_with_the_parameter_named(hint: Any, default: Any) -
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="older Pythons cannot read such hints")
 def test_init_variable_with_a_default_passes() -> None:
-    """What a dataclass does not need, it does not get."""
+    """An ``InitVar`` with a default may be missing in the arguments."""
     @dataclass
     class Content:
         x: int

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a tool gave, as text: every kind of value, and the cap."""
+"""The value of a tool as text: every kind of value, and the cap."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ class Word(str, Enum):
     ({(1, 2): 3}, "{(1, 2): 3}"),
 ])
 def test_value_as_text(value: Any, text: str) -> None:
-    """Text stays, nothing is said, bytes are read, anything else is JSON."""
+    """Text stays, None becomes a note, bytes are decoded, and anything else becomes JSON."""
     shown = render_output(value)
     assert shown == text
     shown.encode("utf-8")
 
 
 def test_value_that_holds_itself_is_shown() -> None:
-    """A circle is no crash."""
+    """A value that contains itself is shown."""
     ring: Any = []
     ring.append(ring)
     assert render_output(ring) == "[[...]]"
@@ -86,7 +86,7 @@ def deep(levels: int) -> Any:
     (lambda: {"k": deep(100_000)}, "nested too deeply"),
 ])
 def test_value_that_python_does_not_show_is_a_note(make: Any, words: str) -> None:
-    """The tool did run: what it gave is told in words, and is no crash."""
+    """A value that Python cannot show becomes a note, because the tool did run."""
     shown = render_output(make())
     if hasattr(sys, "get_int_max_str_digits") or words != "digits":
         assert shown.startswith("(output that cannot be shown: ") and words in shown
@@ -94,7 +94,7 @@ def test_value_that_python_does_not_show_is_a_note(make: Any, words: str) -> Non
 
 @pytest.mark.parametrize("character", ["x", "é", "日", "😀"])
 def test_cap_is_exact_and_cuts_no_character(character: str) -> None:
-    """The cap itself passes whole; a byte more is cut, between characters, with a mark."""
+    """Text of exactly the cap stays whole; longer text is cut between characters, with a mark."""
     size = len(character.encode("utf-8"))
     whole = character * (CAP // size)
     assert render_output(whole, CAP) == whole
@@ -107,7 +107,7 @@ def test_cap_is_exact_and_cuts_no_character(character: str) -> None:
 
 
 def test_any_text_fits_any_cap() -> None:
-    """Random texts and caps: never over the cap, always a beginning of the text."""
+    """Random texts stay within random caps, and start as the text does."""
     chance = random.Random(5)
     for _ in range(300):
         text = "".join(chance.choice("aé日😀\n") for _ in range(chance.randint(0, 3000)))

@@ -36,7 +36,7 @@ PAIR = {"properties": {"a": {"type": "integer"}, "b": {}}, "required": ["a"]}
     ({"pattern": "^x", "format": "email"}, ["anything"], []),
 ])
 def test_keyword(schema: Dict[str, Any], good: Any, bad: Any) -> None:
-    """Each keyword lets pass and refuses what JSON Schema says; others are not looked at."""
+    """Each keyword accepts and refuses what JSON Schema says; other keywords are ignored."""
     check_schema(schema)
     for value in good:
         assert argument_faults(value, schema) == [], value
@@ -45,7 +45,7 @@ def test_keyword(schema: Dict[str, Any], good: Any, bad: Any) -> None:
 
 
 def test_nested_place_is_named() -> None:
-    """A fault says where it is."""
+    """A fault names its place."""
     schema = {"properties": {"rows": {"items": {"properties": {"n": {"type": "integer"}}}}}}
     value = {"rows": [{"n": 1}, {"n": "x"}]}
     assert argument_faults(value, schema) == [
@@ -54,7 +54,7 @@ def test_nested_place_is_named() -> None:
 
 
 def test_faults_are_bounded() -> None:
-    """A flood of faults, or of characters in one, does not flood the model."""
+    """The number of faults, and the length of each, is limited."""
     faults = argument_faults(["x" * 10_000] * 100, {"items": {"enum": ["a"]}})
     assert len(faults) == MAX_FAULTS and max(map(len, faults)) < 200
     faults = argument_faults({"k" * 10_000: 1}, {"additionalProperties": False})
@@ -68,6 +68,6 @@ def test_faults_are_bounded() -> None:
     {"additionalProperties": "no"}, {"default": {1, 2}}, {"default": float("nan")},
 ])
 def test_schema_that_is_none_is_refused(schema: Any) -> None:
-    """A schema whose keywords make no sense fails when it is given."""
+    """A schema with senseless keywords is refused when it is given."""
     with pytest.raises(ValueError):
         check_schema(schema)

@@ -55,8 +55,9 @@ def test_images_and_text_keep_their_order() -> None:
 def test_image_that_is_told_again_is_one_block() -> None:
     """In a later delta, and in the message that closes the stream."""
     body = D({"images": [IMAGE]}) + D({"images": [None, {}, IMAGE]})
-    closing = {"index": 0, "message": {"images": [IMAGE]}, "finish_reason": "stop"}
-    outcome = run(body + J({"choices": [closing]}) + DONE)
+    choice = {"index": 0, "message": {"images": [IMAGE]}, "finish_reason": "stop"}
+    closing = J({"choices": [choice]})
+    outcome = run(body + closing + DONE)
     assert len(opaque(outcome)) == 1 and outcome.diagnostics["image_repeated"] == 1
 
 

@@ -23,6 +23,7 @@ from streamcore.values.messages import ImageBlock, Message, TextBlock, ToolResul
 from streamcore.wire.assembler import MessageAssembler
 from streamcore.wire.dialects import find_dialect
 from streamcore.wire.pipeline import iter_chunks
+import strict_anthropic
 from fitting_support import said, user
 from strict_rules import RULES, faults, texts_of
 from support import D, DONE, F, build_body, call
@@ -218,8 +219,10 @@ def check(receiver: Maker, history: List[Message], where: str) -> Dict[str, Any]
     return body
 
 
-EVERY = [Maker(profile) for profile in list_profiles()]
-RECEIVERS = [pytest.param(profile, id=profile.name) for profile in list_profiles()]
+CHAT_PROFILES = [one for one in list_profiles() if one.dialect == CHAT.name]
+EVERY = [Maker(profile) for profile in CHAT_PROFILES]
+RECEIVERS = [pytest.param(profile, id=profile.name) for profile in CHAT_PROFILES]
+OTHERS = [pytest.param(p, id=p.name) for p in list_profiles() if p.dialect == "anthropic-messages"]
 
 
 def history_of(maker: Maker, receiver: ProviderProfile) -> List[Message]:
@@ -280,6 +283,33 @@ def test_images_that_a_provider_has_none_of(name: str) -> None:
         with pytest.raises(LlmError) as caught:
             body_for(maker, scene(maker))
         assert caught.value.code == "UNSUPPORTED_CONTENT"
+
+
+def anthropic_body(profile: ProviderProfile, history: List[Message]) -> Dict[str, Any]:
+    """Return the body that goes to a server of Anthropic's API."""
+    tools = [{"name": "look", "parameters": SCHEMA}]
+    asked = LlmRequest.make("m2", history, "be brief", tools, provider=profile.name)
+    options = profile.dialect_options(profile.model("m2"))
+    body: Dict[str, Any] = json.loads(find_dialect(profile.dialect).write_body(
+        asked, options, {}, {}))
+    return body
+
+
+@pytest.mark.parametrize("profile", OTHERS)
+def test_history_of_each_provider_suits_anthropic_messages(profile: ProviderProfile) -> None:
+    """No 400 there either, the same bytes again, and nothing of another maker's extras."""
+    for maker in EVERY:
+        history = history_of(maker, profile)
+        body = anthropic_body(profile, history)
+        filled = getattr(profile.options.resolved(), "reasoning_filler") is not None
+        assert [f for f in strict_anthropic.faults(body) if not (
+            filled and "signature" in f)] == [], maker.profile.name
+        assert "sig-" not in json.dumps(body)
+        assert anthropic_body(profile, history) == body
+        grown = anthropic_body(profile, [*history, user("more")])["messages"]
+        kept = body["messages"]
+        assert grown[: len(kept) - 1] == kept[:-1]
+        assert grown[len(kept) - 1]["content"][: len(kept[-1]["content"])] == kept[-1]["content"]
 
 
 # A checker that cannot fail proves nothing.
@@ -347,7 +377,7 @@ def test_each_scene_alone(profile: ProviderProfile) -> None:
 @pytest.mark.parametrize("profile", RECEIVERS)
 def test_random_scenes_by_random_makers(profile: ProviderProfile) -> None:
     """A session that changed its model at every scene."""
-    makers = [*EVERY, *(Maker(one, "m2") for one in list_profiles())]
+    makers = [*EVERY, *(Maker(one, "m2") for one in CHAT_PROFILES)]
     for seed in range(60):
         rng = random.Random(f"{profile.name} {seed}")
         scenes = [rng.choice(scenes_for(profile)) for _ in range(12)]

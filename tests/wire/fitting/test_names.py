@@ -97,7 +97,9 @@ def test_many_repeats_are_quick() -> None:
 
 
 @pytest.mark.parametrize("name", ["a.b", "a b", "ä", "x" * 65, "1.2", "-.", "\ud83d"])
-@pytest.mark.parametrize("pattern", ["[A-Za-z0-9_-]{1,64}", "[A-Za-z_][A-Za-z0-9_-]{0,63}"])
+@pytest.mark.parametrize("pattern", [
+    "[A-Za-z0-9_-]{1,64}", "[A-Za-z_][A-Za-z0-9_-]{0,63}", "[a-z0-9_]{1,10}",
+])
 def test_name_in_a_history_is_mapped(name: str, pattern: str) -> None:
     """It fits, is the same each time, and no other name's."""
     counters: Dict[str, int] = {}

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....values.errors import LlmError
-from ....values.strictjson import mend_text
+from ...payload import malformed, shown
 
-_SHOWN = 120  # characters of a payload that a message shows
+__all__ = ["malformed", "shown", "string"]
 
 
 def string(value: Any, what: str) -> str:
@@ -25,13 +24,3 @@ def string(value: Any, what: str) -> str:
     if type(value) is not str:
         raise malformed(f"{what} is a {type(value).__name__}")
     return value
-
-
-def shown(text: str) -> str:
-    """Return the start of a payload as it can stand in a message."""
-    return repr(mend_text(text[:_SHOWN]))
-
-
-def malformed(reason: str) -> LlmError:
-    """Return the error for what is not as it must be."""
-    return LlmError(reason, "MALFORMED_RESPONSE", phase="body")

@@ -101,10 +101,11 @@ def _written(block: Block, field: str) -> Block:
     if isinstance(block, ReasoningBlock):
         extras = _clean(block.extras, *_WRITTEN, *REASONING_FIELDS, field)
         return ReasoningBlock(block.text, field, extras)
-    if isinstance(block, ToolCall):
-        return replace(block, extras=_call_extras(block.extras))
-    if isinstance(block, (TextBlock, ImageBlock)):
-        return replace(block, extras=_clean(block.extras, *_OWNED[type(block)]))
+    extras = getattr(block, "extras", None)
+    if isinstance(block, ToolCall) and extras:
+        return replace(block, extras=_call_extras(extras))
+    if isinstance(block, (TextBlock, ImageBlock)) and extras:
+        return replace(block, extras=_clean(extras, *_OWNED[type(block)]))
     return block
 
 

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: MIT
+"""The usage of one answer, merged from the reports at its start and end.
+
+In: ``usage`` objects as sent. Out: ``TokenUsage``. A later report is cumulative, so field
+by field the last value that is not null counts, and nothing is added up. Odd values are
+passed over; what is not told stays None. Never raises.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Optional
+
+from ....values.strictjson import mend_surrogates
+from ....values.usage import TokenUsage
+
+
+class UsageReport:
+    """Merges the reports of one answer."""
+
+    def __init__(self) -> None:
+        self._told: Dict[str, Any] = {}
+
+    def note(self, report: Any) -> bool:
+        """Take one report; say whether it is an object, or nothing at all."""
+        if isinstance(report, dict):
+            self._told.update((k, v) for k, v in report.items() if v is not None)
+        return report is None or isinstance(report, dict)
+
+    def read(self) -> Optional[TokenUsage]:
+        """Return the counts so far; None where none is known.
+
+        ``input_tokens`` are told without the cached ones; thinking is part of the output.
+        """
+        told = self._told
+        details = told.get("output_tokens_details")
+        thinking = details.get("thinking_tokens") if isinstance(details, dict) else None
+        usage = TokenUsage(
+            _whole(told.get("input_tokens")),
+            _whole(told.get("output_tokens")),
+            _whole(told.get("cache_read_input_tokens")),
+            _whole(told.get("cache_creation_input_tokens")),
+            _whole(thinking),
+            mend_surrogates(told),
+        )
+        return None if usage == TokenUsage() else usage
+
+
+def _whole(value: Any) -> Optional[int]:
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return value if type(value) is int and value >= 0 else None
