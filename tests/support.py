@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import json
 import random
+import sys
 from operator import attrgetter
 from pathlib import Path
 from typing import (
-    Any, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union,
+    Any, Callable, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple,
+    Union,
 )
 
 from streamcore.values.calls import LlmRequest
@@ -330,3 +332,15 @@ def capture_rows() -> List[Dict[str, Any]]:
 def capture_bytes(row: Dict[str, Any]) -> bytes:
     """Return the body of a recorded stream."""
     return (CAPTURES / row["file"]).read_bytes()
+
+
+def with_frames_left(left: int, action: Callable[[], Any]) -> Any:
+    """Call ``action`` where the stack has room for some ``left`` more calls."""
+    frame, depth = sys._getframe(), 0
+    while frame is not None:
+        frame, depth = frame.f_back, depth + 1  # type: ignore[assignment]
+
+    def call_down(count: int) -> Any:
+        return action() if count <= 0 else call_down(count - 1)
+
+    return call_down(sys.getrecursionlimit() - depth - left)

@@ -12,7 +12,6 @@ import importlib.util
 import json
 import pickle
 import random
-import sys
 import time
 from pathlib import Path
 from types import ModuleType
@@ -36,7 +35,7 @@ from streamcore.wire.sse import SseEvent
 from decoded import Decoded
 from support import (
     DONE, STREAMS, D, F, J, Outcome, bytewise, call, done_position, merge, random_cuts, run, sample,
-    tell, two_ways,
+    tell, two_ways, with_frames_left,
 )
 
 EXPECTED: Dict[str, Dict[str, Any]] = json.loads(
@@ -434,18 +433,6 @@ def test_document_of_brackets_is_refused_before_it_is_read() -> None:
     assert caught.value.code == "MALFORMED_RESPONSE" and time.perf_counter() - began < 2.0
 
 
-def _with_frames_left(left: int, action: Callable[[], Any]) -> Any:
-    """Call ``action`` where the stack has room for some ``left`` more calls."""
-    frame, depth = sys._getframe(), 0
-    while frame is not None:
-        frame, depth = frame.f_back, depth + 1  # type: ignore[assignment]
-
-    def call_down(count: int) -> Any:
-        return action() if count <= 0 else call_down(count - 1)
-
-    return call_down(sys.getrecursionlimit() - depth - left)
-
-
 def _nested(levels: int) -> Any:
     value: Any = 1
     for _ in range(levels):
@@ -478,6 +465,6 @@ def test_deep_answer_on_a_deep_stack_is_read_or_malformed(what: str) -> None:
         return None
 
     plain = outcome()  # loads what is loaded late
-    codes = {_with_frames_left(left, outcome) for left in range(60, 460, 7)}
+    codes = {with_frames_left(left, outcome) for left in range(60, 460, 7)}
     assert codes & {"MALFORMED_RESPONSE", "MALFORMED_TOOL_CALL"} or what == "usage"
     assert codes <= {plain, "MALFORMED_RESPONSE", "MALFORMED_TOOL_CALL"}

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from typing import Any, Dict, List, Tuple
 
@@ -11,6 +12,8 @@ import pytest
 from streamcore.values.errors import LlmError
 from streamcore.values.messages import ToolCall
 from streamcore.wire.toolcalls import ToolCallAssembler, unique_id
+
+from support import with_frames_left
 
 KB = 1024
 
@@ -95,6 +98,26 @@ def test_arguments_that_are_not_one_json_document_fail(arguments: str, reason: s
     assert "tool call 4" in said and "'my_tool'" in said and reason in said
 
 
+@pytest.mark.parametrize("what", ["arguments", "extras"])
+def test_deep_call_on_a_deep_stack_is_whole_or_fails(what: str) -> None:
+    """However little room the caller's stack leaves, no RecursionError comes out."""
+    deep: Any = "x"
+    for _ in range(190):
+        deep = [deep]
+    parts = {"arguments": json.dumps({"a": deep})} if what == "arguments" else {"x": {"a": deep}}
+    one = fragment(0, "a", "f", parts.get("arguments"), extras=parts.get("x"))
+
+    def outcome() -> str:
+        try:
+            return assembled(one)[0].id
+        except LlmError as error:
+            return error.code
+
+    assert outcome() == "a"
+    found = {with_frames_left(left, outcome) for left in range(60, 760, 20)}
+    assert found == {"a", "MALFORMED_TOOL_CALL"}
+
+
 def test_failure_shows_the_last_64_characters() -> None:
     """Joined over fragments, and no more of them."""
     said = failure(*(fragment(0, "a", "f", letter * 10) for letter in "abcdefghij"))
@@ -174,3 +197,11 @@ def test_million_one_character_fragments_are_linear() -> None:
 def test_unique_id_takes_the_next_free_one() -> None:
     """As wanted, or with the first free number."""
     assert [unique_id("a", taken) for taken in (set(), {"a"}, {"a", "a_2"})] == ["a", "a_2", "a_3"]
+
+
+@pytest.mark.parametrize("limit, error", [(0, ValueError), (None, TypeError), (True, TypeError)])
+@pytest.mark.parametrize("name", ["max_tool_calls", "max_tool_argument_bytes"])
+def test_limit_that_cannot_be_is_refused(name: str, limit: Any, error: Any) -> None:
+    """It is refused when the machine is made, and named."""
+    with pytest.raises(error, match=name):
+        ToolCallAssembler(**{name: limit})
