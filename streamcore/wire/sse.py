@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import List, Optional, Tuple
 
 from ..values.errors import LlmError
+from ..values.numbers import check_whole
 
 BOM = b"\xef\xbb\xbf"
 _FIELDS = (b"data", b"event", b"id", b"retry")
@@ -82,10 +83,13 @@ class SseParser:
     the next call raises it.
 
     Args:
-        max_event_bytes: bytes of one event's lines, line ends not counted.
+        max_event_bytes: bytes of one event's lines, line ends not counted; 1 or more.
+    Raises:
+        TypeError, ValueError: for a limit that cannot be.
     """
 
     def __init__(self, max_event_bytes: int = 256 * 1024) -> None:
+        check_whole("max_event_bytes", max_event_bytes)
         self._limit = max_event_bytes
         self._tail: List[bytes] = []  # the line that is still open, in the pieces it came in
         self._tail_size = 0  # its bytes so far

@@ -16,6 +16,7 @@ from typing import Any, Dict, List, Mapping, Optional, Set
 from ..values.errors import LlmError
 from ..values.frozen import freeze
 from ..values.messages import ToolCall, parse_arguments, said_arguments
+from ..values.numbers import check_whole
 from ..values.strictjson import mend_surrogates, mend_text
 from .growing import Count, GrowingText
 
@@ -48,14 +49,18 @@ class ToolCallAssembler:
     """Joins the fragments of one answer's tool calls.
 
     Args:
-        max_tool_calls: distinct calls in one answer.
-        max_tool_argument_bytes: UTF-8 bytes of one call's arguments.
+        max_tool_calls: distinct calls in one answer; 1 or more.
+        max_tool_argument_bytes: UTF-8 bytes of one call's arguments; 1 or more.
+    Raises:
+        TypeError, ValueError: for a limit that cannot be.
     ``ignored`` counts the fragments that had no legal integer index.
     """
 
     def __init__(
         self, max_tool_calls: int = 32, max_tool_argument_bytes: int = 1024 * 1024
     ) -> None:
+        check_whole("max_tool_calls", max_tool_calls)
+        check_whole("max_tool_argument_bytes", max_tool_argument_bytes)
         self._max_calls = max_tool_calls
         self._max_bytes = max_tool_argument_bytes
         self._calls: Dict[int, OpenCall] = {}  # by number, in opening order

@@ -178,8 +178,10 @@ def test_retry_of_the_client_holds_and_unseen_chunks_allow_it() -> None:
         assert (result.reason, result.partial.text) == ("error", "half")
 
 
+EMPTY = {"steps": [{"finish": "stop"}, {"done": True}]}
+
+
 @pytest.mark.parametrize("answer, reason, code", [
-    ({"steps": [{"finish": "stop"}, {"done": True}]}, "empty-response", "EMPTY_RESPONSE"),
     ({"steps": [{"text": "so"}, {"finish": "content_filter"}, {"done": True}]},
      "content-filter", "CONTENT_FILTER"),
     ({"steps": [{"text": "half"}]}, "error", "STREAM_CLOSED"),
@@ -200,6 +202,17 @@ def test_failed_answer_ends_the_turn(
         assert result.failure is not None and result.failure.code == code
         assert result.steps == len(before)
         assert result.messages[-1].role == ("tool" if after_tools else "user")
+        assert at.run("again").text == "again"
+
+
+def test_empty_answer_is_a_failure_unless_tools_ran_before_it() -> None:
+    """A model may have nothing to add to its tools' results (row L7)."""
+    with scene([EMPTY, calls(("echo", "{}")), EMPTY, says("again")], TOOLS) as at:
+        result = at.run()
+        assert result.reason == "empty-response"
+        assert result.failure is not None and result.failure.code == "EMPTY_RESPONSE"
+        result = at.run("now with tools")
+        assert (result.reason, result.text, result.failure) == ("stop", "", None)
         assert at.run("again").text == "again"
 
 

@@ -119,8 +119,8 @@ def test_each_file_that_a_page_names_is_there() -> None:
     ] == []
 
 
-def test_each_row_of_faults_names_a_test_that_exists() -> None:
-    """The last cell of a row is a test, or says that the row is open."""
+def test_each_row_of_faults_names_tests_that_exist() -> None:
+    """The last cell of a row is a test, or several, or says that the row is open."""
     tests = {
         node.name for path in paths(".py") if path.name.startswith("test_")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
@@ -130,7 +130,7 @@ def test_each_row_of_faults_names_a_test_that_exists() -> None:
     assert len(rows) > 120
     assert {
         number: cell for number, cell in rows.items()
-        if cell != "open" and cell.strip("`") not in tests
+        if cell != "open" and not set(cell.replace("`", "").split(", ")) <= tests
     } == {}
 
 

@@ -428,3 +428,10 @@ def test_lines_that_are_no_field_count_with_the_event_after_them() -> None:
     pieces = [b"data: a\n\n", b"stray\n\n", b"stray\n", b"data: b\n\n", b"data: c\n\n"]
     for cut in (pieces, [b"".join(pieces)], bytewise(b"".join(pieces))):
         assert [event.skipped for event in read_events(cut).events] == [0, 2, 0]
+
+
+@pytest.mark.parametrize("limit, error", [(0, ValueError), (None, TypeError), (True, TypeError)])
+def test_limit_that_cannot_be_is_refused(limit: Any, error: Any) -> None:
+    """It is refused when the parser is made, and named."""
+    with pytest.raises(error, match="max_event_bytes"):
+        SseParser(limit)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from typing import Any, Dict, List, Tuple
 
@@ -95,6 +96,26 @@ def test_arguments_that_are_not_one_json_document_fail(arguments: str, reason: s
     """Nothing is repaired; the message says index, name and the reason."""
     said = failure(fragment(4, "a", "my_tool", arguments))
     assert "tool call 4" in said and "'my_tool'" in said and reason in said
+
+
+@pytest.mark.parametrize("what", ["arguments", "extras"])
+def test_deep_call_on_a_deep_stack_is_whole_or_fails(what: str) -> None:
+    """However little room the caller's stack leaves, no RecursionError comes out."""
+    deep: Any = "x"
+    for _ in range(190):
+        deep = [deep]
+    parts = {"arguments": json.dumps({"a": deep})} if what == "arguments" else {"x": {"a": deep}}
+    one = fragment(0, "a", "f", parts.get("arguments"), extras=parts.get("x"))
+
+    def outcome() -> str:
+        try:
+            return assembled(one)[0].id
+        except LlmError as error:
+            return error.code
+
+    assert outcome() == "a"
+    found = {with_frames_left(left, outcome) for left in range(60, 760, 20)}
+    assert found == {"a", "MALFORMED_TOOL_CALL"}
 
 
 def test_failure_shows_the_last_64_characters() -> None:
@@ -202,3 +223,11 @@ def test_deep_arguments_are_parsed_or_refused_on_a_deep_stack() -> None:
     found = [with_frames_left(left, outcome) for left in range(60, 400, 7)]
     assert found.count("nested too deeply") > 5
     assert all(one in (whole, "nested too deeply") for one in found)
+
+
+@pytest.mark.parametrize("limit, error", [(0, ValueError), (None, TypeError), (True, TypeError)])
+@pytest.mark.parametrize("name", ["max_tool_calls", "max_tool_argument_bytes"])
+def test_limit_that_cannot_be_is_refused(name: str, limit: Any, error: Any) -> None:
+    """It is refused when the machine is made, and named."""
+    with pytest.raises(error, match=name):
+        ToolCallAssembler(**{name: limit})

@@ -3,7 +3,7 @@
 
 In: any value. Out: text that can be sent. A string stays as it is, None becomes
 ``NO_OUTPUT``, bytes are decoded as UTF-8, and anything else becomes JSON. A note replaces
-binary data, and a value that Python cannot show, such as a number of too many digits.
+binary data, and a value that cannot be shown, such as a number of too many digits.
 Surrogate halves are mended. Text over the cap is cut between two characters, and a mark
 says how many bytes are missing. Nothing is refused.
 """
@@ -17,6 +17,7 @@ from typing import Any
 
 from ...values.messages.blocks import NO_OUTPUT
 from ...values.strictjson import mend_text
+from .raised import error_text
 
 
 def render_output(value: Any, max_bytes: int = 16 * 1024) -> str:
@@ -55,7 +56,7 @@ def _as_text(value: Any) -> str:
         return _bytes_as_text(bytes(value))
     try:
         return json.dumps(value, ensure_ascii=False, default=_plain)
-    except (TypeError, ValueError, RecursionError):  # odd keys, or a value that contains itself
+    except Exception:  # odd keys, a value that contains itself, or what its own code raises
         return _shown(value)
 
 
@@ -64,8 +65,8 @@ def _shown(value: Any) -> str:
         return str(value)
     except RecursionError:
         return "(output that cannot be shown: it is nested too deeply)"
-    except ValueError as error:  # "Exceeds the limit (4300 digits) for integer string conversion"
-        return f"(output that cannot be shown: {error})"
+    except Exception as error:  # "Exceeds the limit (4300 digits)…", or what its own code raises
+        return f"(output that cannot be shown: {error_text(error)})"
 
 
 def _bytes_as_text(data: bytes) -> str:

@@ -76,6 +76,13 @@ def deep(levels: int) -> Any:
     return made
 
 
+class Unshown:
+    """A value whose own code fails when it is shown."""
+
+    def __repr__(self) -> str:
+        raise KeyError("gone")
+
+
 # Made in the test, as pytest names a test after such a value, and cannot show it either.
 @pytest.mark.parametrize("make, words", [
     (lambda: 10 ** 5000, "digits"),
@@ -84,6 +91,9 @@ def deep(levels: int) -> Any:
     (lambda: Fraction(10 ** 5000, 3), "digits"),
     (lambda: deep(100_000), "nested too deeply"),
     (lambda: {"k": deep(100_000)}, "nested too deeply"),
+    (Unshown, "gone"),
+    (lambda: [Unshown()], "gone"),
+    (lambda: {Unshown()}, "gone"),
 ])
 def test_value_that_python_does_not_show_is_a_note(make: Any, words: str) -> None:
     """A value that Python cannot show becomes a note, because the tool did run."""
