@@ -39,6 +39,29 @@ def collect(events: Iterator[Dict[str, Any]]) -> Result:
     return "".join(text), "".join(thoughts), ["".join(pieces) for pieces in calls.values()]
 
 
+def collect_claude(events: Iterator[Dict[str, Any]]) -> Result:
+    """The same for payloads of Anthropic Messages."""
+    text: List[str] = []
+    thoughts: List[str] = []
+    calls: Dict[int, List[str]] = {}
+    for event in events:
+        if event["type"] != "content_block_delta":
+            continue
+        delta = event["delta"]
+        if delta["type"] == "text_delta":
+            text.append(delta["text"])
+        elif delta["type"] == "thinking_delta":
+            thoughts.append(delta["thinking"])
+        elif delta["type"] == "input_json_delta":
+            calls.setdefault(event["index"], []).append(delta["partial_json"])
+    return "".join(text), "".join(thoughts), ["".join(pieces) for pieces in calls.values()]
+
+
+def is_claude(path: str) -> bool:
+    """Say whether an answer is in Anthropic Messages."""
+    return path.strip("/").startswith("claude")
+
+
 def contents(events: Iterator[Dict[str, Any]]) -> Iterator[str]:
     """The text of each payload that has one."""
     for event in events:
@@ -50,9 +73,11 @@ class Kind:
     """One way to read an answer.
 
     ``where`` it takes part: all scenarios, plain HTTP, text, or only where events come slowly.
+    ``claude`` says whether it reads Anthropic Messages: ``no``, ``too``, or ``only``.
     """
 
     where = "all"
+    claude = "no"
 
     def __init__(self, base: str) -> None:
         self.base = base
@@ -70,6 +95,7 @@ class Kind:
 class BareLoop(Kind):
     """iter_content(None), split at blank lines, json.loads; nothing is checked."""
 
+    claude = "too"
     timeout: Any = None
 
     def __init__(self, base: str) -> None:
@@ -84,7 +110,16 @@ class BareLoop(Kind):
 
     def call(self, path: str) -> Result:
         with self.post(path) as answer:
+            if is_claude(path):
+                return collect_claude(self.claude_events(answer))
             return collect(self.events(answer))
+
+    def claude_events(self, answer: Any) -> Iterator[Dict[str, Any]]:
+        tail = b""
+        for piece in answer.iter_content(None):
+            *blocks, tail = (tail + piece).split(b"\n\n")
+            for block in blocks:
+                yield json.loads(block[block.index(b"data: ") + 6:])
 
     def deltas(self, path: str) -> Iterator[str]:
         with self.post(path) as answer:
@@ -143,14 +178,16 @@ class PerPath(Kind):
 class Streamcore(PerPath):
     """Client.stream with all checks."""
 
+    claude = "too"
     session_log: Any = None
     json_loads: Any = None
 
     def make(self, url: str) -> Any:
         from streamcore import Client, Limits
 
+        named = {"provider": "anthropic", "api_key": "k"} if "/claude" in url else {}
         return Client(
-            "bench", base_url=url, verify=CA, session=self.session_log,
+            "bench", **named, base_url=url, verify=CA, session=self.session_log,
             json_loads=self.json_loads,
             limits=Limits(max_event_bytes=16 << 20, max_stream_bytes=1 << 30, total_timeout=None,
                           max_tool_argument_bytes=4 << 20),
@@ -235,6 +272,29 @@ class OpenAi(PerPath):
                 for call in delta.tool_calls or ():
                     calls.setdefault(call.index, []).append(call.function.arguments or "")
         return "".join(text), "".join(thoughts), ["".join(p) for p in calls.values()]
+
+
+class AnthropicSdk(PerPath):
+    """The anthropic SDK's plain stream."""
+
+    claude = "only"
+
+    def make(self, url: str) -> Any:
+        import anthropic
+
+        base = url[: -len("/v1")]
+        return anthropic.Anthropic(base_url=base, api_key="k", max_retries=0)
+
+    def call(self, path: str) -> Result:
+        asked = {"model": "bench", "messages": BODY["messages"], "max_tokens": 9}
+        events = self.client(path).messages.create(stream=True, **asked)
+        return collect_claude(self.plain(event) for event in events)
+
+    def plain(self, event: Any) -> Dict[str, Any]:
+        if event.type != "content_block_delta":
+            return {"type": event.type}
+        delta = {"type": event.delta.type, **vars(event.delta)}
+        return {"type": event.type, "index": event.index, "delta": delta}
 
 
 class LiteLlm(OpenAi):
@@ -376,6 +436,7 @@ PEERS: Dict[str, Tuple[str, Any]] = {
     "requests + sseclient-py": ("sseclient", SseClientPy),
     "httpx + httpx-sse": ("httpx_sse", HttpxSse),
     "openai SDK": ("openai", OpenAi),
+    "anthropic SDK": ("anthropic", AnthropicSdk),
     "langchain-openai": ("langchain_openai", LangChainOpenAi),
     "litellm": ("litellm", LiteLlm),
 }

@@ -17,7 +17,7 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
 CERTS = Path(__file__).resolve().parent.parent / "tests" / "tls"
 
@@ -73,6 +73,40 @@ def padded(frames: List[bytes]) -> List[bytes]:
     return made + frames[-1:]
 
 
+def claude_frame(kind: str, **fields: Any) -> bytes:
+    """One event of Anthropic Messages."""
+    payload = json.dumps({"type": kind, **fields}, separators=(",", ":"))
+    return f"event: {kind}\ndata: {payload}\n\n".encode()
+
+
+def claude_block(
+    index: int, block: Dict[str, Any], deltas: Iterator[Dict[str, Any]]
+) -> List[bytes]:
+    frames = [claude_frame("content_block_start", index=index, content_block=block)]
+    frames += [claude_frame("content_block_delta", index=index, delta=one) for one in deltas]
+    return frames + [claude_frame("content_block_stop", index=index)]
+
+
+def claude_answer(count: int, calls: int = 0) -> List[bytes]:
+    """Thinking and text of so many deltas; or so many deltas of arguments, over some calls."""
+    message = {"id": "msg_bench", "type": "message", "role": "assistant", "model": "bench-model",
+               "content": [], "stop_reason": None, "usage": {"input_tokens": 9}}
+    frames = [claude_frame("message_start", message=message)]
+    for index in range(calls):
+        texts = ['{"text":"', *["abcde"] * (count // calls), '"}']
+        block = {"type": "tool_use", "id": f"toolu_{index}", "name": "tool", "input": {}}
+        frames += claude_block(index, block, (
+            {"type": "input_json_delta", "partial_json": text} for text in texts))
+    if not calls:
+        frames += claude_block(0, {"type": "thinking", "thinking": "", "signature": ""}, (
+            {"type": "thinking_delta", "thinking": f" idea{i % 1000}"} for i in range(count // 2)))
+        frames += claude_block(1, {"type": "text", "text": ""}, (
+            {"type": "text_delta", "text": f" word{i % 1000}"} for i in range(count // 2)))
+    delta = {"stop_reason": "tool_use" if calls else "end_turn", "stop_sequence": None}
+    return frames + [claude_frame("message_delta", delta=delta, usage={"output_tokens": count}),
+                     claude_frame("message_stop")]
+
+
 def one_large_event() -> List[bytes]:
     return [frame({"content": "x" * (8 * 1024 * 1024)})] + end_frames("stop")
 
@@ -98,6 +132,9 @@ ANSWERS: Dict[str, Callable[[], List[bytes]]] = {
     "single": lambda: text_answer(400),
     "slow": lambda: text_answer(100),
     "bytes": lambda: text_answer(1_000),
+    "claude": lambda: claude_answer(20_000),
+    "claude-calls": lambda: claude_answer(20_000, 4),
+    "claude-small": lambda: claude_answer(20),
 }
 
 
@@ -106,6 +143,8 @@ def expected(frames: Sequence[bytes], reasoning: bool = True) -> str:
     text: List[str] = []
     thoughts: List[str] = []
     calls: Dict[int, List[str]] = {}
+    if frames[0].startswith(b"event: "):
+        return expected_of_claude(frames, reasoning)
     for item in frames[:-1]:
         for choice in json.loads(item[6:])["choices"]:
             delta = choice["delta"]
@@ -114,6 +153,18 @@ def expected(frames: Sequence[bytes], reasoning: bool = True) -> str:
             for call in delta.get("tool_calls", ()):
                 calls.setdefault(call["index"], []).append(call["function"]["arguments"])
     return digest("".join(text), "".join(thoughts), ["".join(p) for p in calls.values()])
+
+
+def expected_of_claude(frames: Sequence[bytes], reasoning: bool) -> str:
+    said: Dict[str, Dict[int, str]] = {"text": {}, "thinking": {}, "partial_json": {}}
+    for item in frames:
+        payload = json.loads(item[item.index(b"data: ") + 6:])
+        for name, texts in said.items():
+            text = payload.get("delta", {}).get(name)
+            if text is not None:
+                texts[payload["index"]] = texts.get(payload["index"], "") + text
+    thoughts = "".join(said["thinking"].values()) if reasoning else ""
+    return digest("".join(said["text"].values()), thoughts, list(said["partial_json"].values()))
 
 
 def digest(text: str, thoughts: str, arguments: Sequence[str]) -> str:
@@ -139,7 +190,11 @@ SCENARIOS: Dict[str, Scenario] = {
     "text, TLS": ("text", "chunked", "https"),
     "one 8 MB event in 1 KB pieces": ("large", "kb", "http"),
     "1,000 events in 1-byte chunks": ("bytes", "byte", "http"),
+    "Anthropic: thinking + text": ("claude", "chunked", "http"),
+    "Anthropic: 4 calls": ("claude-calls", "chunked", "http"),
 }
+CLAUDE = tuple(name for name, (answer, _, _) in SCENARIOS.items() if answer.startswith("claude"))
+"""The scenarios in Anthropic Messages."""
 KINDS_OF_ANSWER = ("text", "reasoning + text", "4 calls interleaved", "one call, 60,000 fragments")
 MAIN = (*KINDS_OF_ANSWER, "text, padded", "reasoning + text, padded", "4 calls, padded")
 

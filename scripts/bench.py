@@ -54,7 +54,7 @@ from _bench_clients import (  # noqa: E402
     BARE, BODY, FLOOR, KINDS, PEERS, TIMED, InMemory, installed,
 )
 from _bench_server import (  # noqa: E402
-    ANSWERS, KINDS_OF_ANSWER, MAIN, SCENARIOS, Server, digest, expected,
+    ANSWERS, CLAUDE, KINDS_OF_ANSWER, MAIN, SCENARIOS, Server, digest, expected,
 )
 
 README = ROOT / "streamcore" / "client" / "README.md"
@@ -203,6 +203,8 @@ def main_table(lab: Lab, repeat: int, scenarios: Sequence[str]) -> Dict[str, Any
 
 def takes_part(name: str, scenario: str) -> bool:
     plain = SCENARIOS[scenario][1:] == ("chunked", "http")
+    if KINDS[name].claude == ("no" if scenario in CLAUDE else "only"):
+        return False
     places = {"all": True, "plain": plain, "text": scenario == "text", "slow": False}
     return places[KINDS[name].where]
 
@@ -251,6 +253,7 @@ def scenario_text(scenario: str, events: int, rows: Dict[str, Any]) -> str:
 TARGETS = (
     *((scenario, OURS, BARE, 0.9) for scenario in MAIN),
     *((scenario, f"{OURS} + orjson", BARE, 0.75) for scenario in MAIN),
+    *((scenario, OURS, BARE, 0.9) for scenario in CLAUDE),
     ("text", "Client.stream + session file", BARE, 3.0),
     *((scenario, OURS, SDK, 1 / 12) for scenario in KINDS_OF_ANSWER),
     ("text, close-delimited", OURS, "text", 1.5),

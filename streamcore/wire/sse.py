@@ -175,6 +175,8 @@ class SseParser:
                         raise self._too_large()
                     if line[:6] == b"data: ":
                         data.append(line[6:].decode())
+                    elif line[:7] == b"event: ":  # as Anthropic and OpenAI name each event
+                        self._event = line[7:].decode() or "message"
                     elif not self._is_field(line):
                         continue
                     size += len(line)

@@ -37,24 +37,20 @@ class Content:
     Args:
         limits: ``max_tool_calls`` and ``max_tool_argument_bytes`` count here.
         count: counts what was skipped, repaired or dropped, by name.
+    ``open`` holds the blocks that have started and not stopped; others only read it.
     """
 
     def __init__(self, limits: ResolvedLimits, count: Count) -> None:
         self._count = count
         self._assembler = ToolCallAssembler(limits.max_tool_calls, limits.max_tool_argument_bytes)
         self._parts: List[Part] = []  # in the order they started
-        self._open: Dict[int, Part] = {}  # by the provider's index, until they stop
+        self.open: Dict[int, Part] = {}  # by the provider's index, until they stop
         self._beside: Dict[Tuple[int, str], Part] = {}  # opened by deltas that had no block
         self._used: Set[int] = set()  # the provider's indexes that a block has had
         self._blocks = 0  # neutral blocks opened so far
 
     def __len__(self) -> int:
         return len(self._parts)
-
-    @property
-    def open(self) -> int:
-        """How many blocks have started and not stopped."""
-        return len(self._open)
 
     def start(self, index: Any, block: Any) -> Chunks:
         """Take a block as it starts.
@@ -66,13 +62,13 @@ class Content:
         if type(index) is not int or not isinstance(kind, str) or not kind:
             raise malformed("a content block has no index, or no type")
         if index in self._used:
-            before = self._open.get(index)
+            before = self.open.get(index)
             if kind == "tool_use" or isinstance(before, CallPart):
                 raise malformed(f"two blocks have the index {index}, and one is a tool_use")
             self._count("block_index_again")
-        chunks = self.stop(index) if index in self._open else []
+        chunks = self.stop(index) if index in self.open else []
         self._used.add(index)
-        part = self._open[index] = self._make(kind, block)
+        part = self.open[index] = self._make(kind, block)
         return chunks + part.begin(block)
 
     def delta(self, index: Any, delta: Any) -> Chunks:
@@ -84,7 +80,7 @@ class Content:
         if index.__class__ is not int or delta.__class__ is not dict:
             raise malformed("a delta has no index, or is no object")
         kind = delta.get("type")
-        part = self._open.get(index)
+        part = self.open.get(index)
         if part is not None:
             if part.delta_type == kind:
                 return part.grow(delta)
@@ -95,7 +91,7 @@ class Content:
 
     def stop(self, index: Any) -> Chunks:
         """Take the end of a block."""
-        part = self._open.pop(index, None) if type(index) is int else None
+        part = self.open.pop(index, None) if type(index) is int else None
         if part is None:
             self._count("block_stop_without_block")
             return []
@@ -103,12 +99,12 @@ class Content:
 
     def finish(self) -> Chunks:
         """Say that the answer has ended: blocks that never stopped stop now."""
-        if self._open:
-            self._count("block_never_stopped", len(self._open))
+        if self.open:
+            self._count("block_never_stopped", len(self.open))
         chunks: Chunks = []
-        for part in (*self._open.values(), *self._beside.values()):
+        for part in (*self.open.values(), *self._beside.values()):
             chunks += part.stop()
-        self._open.clear()
+        self.open.clear()
         return chunks
 
     def ends(self, cut: bool) -> Tuple[List[BlockEnd], int]:

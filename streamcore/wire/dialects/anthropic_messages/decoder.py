@@ -63,6 +63,7 @@ class AnthropicMessagesDecoder:
         self._after_tools = asked.after_tools
         self._read = reader(json_loads)
         self._content = Content(limits or resolve_limits(), self._count)
+        self._open = self._content.open
         self._usage = UsageReport()
         self._started = False  # message_start has come
         self._model: Optional[str] = None
@@ -103,9 +104,15 @@ class AnthropicMessagesDecoder:
             if payload is None:  # nothing was said
                 return []
             raise malformed(f"a payload is no JSON object: {shown(data)}")
-        if payload.get("type") == "content_block_delta" and "error" not in payload:
-            return self._content.delta(payload.get("index"), payload.get("delta"))
-        return self._payload(payload, event.event)
+        if payload.get("type") != "content_block_delta" or "error" in payload:
+            return self._payload(payload, event.event)
+        index, delta = payload.get("index"), payload.get("delta")
+        if index.__class__ is int and delta.__class__ is dict:
+            part = self._open.get(index)
+            # As nearly every event is: ``Content.delta`` decides the same, a call later.
+            if part is not None and part.delta_type == delta.get("type"):
+                return part.grow(delta)
+        return self._content.delta(index, delta)
 
     def finish(self, end: SseEnd) -> Chunks:
         """Say that the body ended; return the last chunks where the end is proven.

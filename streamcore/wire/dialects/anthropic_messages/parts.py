@@ -60,7 +60,10 @@ class TextPart(GrowingText):
             if text is None:
                 return []
             raise malformed(f"the {self.key} of a block is a {type(text).__name__}")
-        return self._show(self.add(text)) if text else []
+        if not text or self._half or self.index < 0 or not text.isascii():
+            return self._show(self.add(text)) if text else []
+        self.pieces.append(text)  # as nearly every delta is: two calls less
+        return [self.chunk(self.index, text)]
 
     def also(self, kind: Any, delta: Dict[str, Any]) -> Optional[Chunks]:
         """Take a delta of another type; None where the block has no place for it."""
@@ -144,7 +147,8 @@ class CallPart:
             if text is None:
                 return []
             raise malformed(f"the partial_json of a block is a {type(text).__name__}")
-        return self._show(text) if text else []
+        more = self._assembler.extend(self.call, text) if text else ""
+        return [ToolCallDelta(self.call.index, None, None, more)] if more else []
 
     def also(self, kind: Any, delta: Dict[str, Any]) -> Optional[Chunks]:
         """Take no other delta: what is no argument never stands among arguments."""
