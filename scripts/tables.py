@@ -272,7 +272,7 @@ def _argument(action: argparse.Action) -> Iterator[Tuple[str, str]]:
     if action.choices is not None:
         shown = " or ".join(map(str, action.choices))
     names = [f"{name} {shown}".strip() for name in action.option_strings] or [str(shown)]
-    yield ", ".join(f"`{name}`" for name in names), cell(action.help or "")
+    yield ", ".join(f"`{name}`" for name in names), cell((action.help or "") % vars(action))
 
 
 def setting_table() -> str:

@@ -101,6 +101,8 @@ class Stream:
     @property
     def finish(self) -> Optional[str]:
         """How the answer ended, in the words of ``message.finish``; None while it runs."""
+        if self._error is not None:
+            return "aborted" if self._error.code == "ABORTED" else "error"
         return self._call.answer.finish if self._ended_at is not None else None
 
     @property

@@ -86,9 +86,12 @@ class WatchedSocket:
         watch = self.watch
         if watch is None:
             raise OSError("the connection serves no request")
-        if self.owned:  # else connect() has begun the wait: all of it is one wait
-            watch.check(begins=True)
         sliced = False
+        if self.owned:  # else connect() has begun the wait: all of it is one wait
+            left = watch.check(begins=True)
+            if left < SLICE:
+                sliced = True
+                self._sock.settimeout(max(SHORTEST_WAIT, left))
         try:
             while True:
                 try:

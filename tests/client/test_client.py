@@ -302,6 +302,7 @@ def test_close_then_message_is_aborted(serve: Any, connect: Any) -> None:
     with pytest.raises(LlmError) as caught:
         stream.message
     assert caught.value.partial.text == "Hel" and caught.value.retryable is False
+    assert stream.finish == "aborted" and stream.failure == caught.value.failure
     assert server.requests[0].wait_peer_left(3)
 
 
