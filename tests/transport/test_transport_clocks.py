@@ -20,7 +20,8 @@ from rawserver import (
 from streamcore.loopback import LoopbackServer
 from streamcore.transport import Transport
 from streamcore.transport.dialling import connect_first
-from streamcore.transport.watch import Watch
+from streamcore.transport.sockets import WatchedSocket
+from streamcore.transport.watch import SLICE, Watch
 from streamcore.values.clock import WaitBudget
 from streamcore.values.limits import Limits, ResolvedLimits, resolve_limits
 
@@ -261,3 +262,17 @@ def test_first_byte_clock_is_its_own(transport: Transport) -> None:
         assert fetch(transport, server.base_url, limits=mine) == b"a"
         error, _ = outcome(lambda: fetch(transport, server.base_url, limits=mine))
     assert (error.code, error.failure.clock) == ("TIMEOUT", "idle")
+
+
+def test_wait_shorter_than_a_slice_ends_at_its_time() -> None:
+    """A clock with less than 0.1 s left sets the socket's time-out, and later waits get theirs."""
+    near, far = socket.socketpair()
+    with near, far:
+        found = resolve_limits(Limits(idle_timeout=0.03, total_timeout=None))
+        watch = Watch("host:1", found, None, WaitBudget(None))
+        watch.enter("send")
+        watched = WatchedSocket(near, watch)
+        given = []
+        watched._receive = lambda size: given.append(near.gettimeout()) or b"x"
+        assert watched.recv(1) == b"x" and 0 < given[0] <= 0.03
+        assert near.gettimeout() == SLICE
