@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Chunks in, one trusted message out.
 
-A message exists only after the finish chunk; until then there is ``partial``. The blocks of
-the message are those of the block-ends, in the order of opening: a call that got none is in
-no message. Refused: a chunk that breaks the grammar (``ChunkFault``). ``error`` and
-``aborted`` finishes raise when the message is asked for.
+A message exists only after the finish chunk. Until then, ``partial`` has what has arrived.
+The message holds the blocks that have a block-end, in the order in which they were opened. A
+tool call without a block-end is left out. Refused: a chunk that breaks the grammar
+(``ChunkFault``). After an ``error`` or ``aborted`` finish, reading ``message`` raises.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ class MessageAssembler:
     """Collects one chunk stream: ``push`` each chunk, then read ``message``.
 
     Args:
-        provider, dialect, requested_model: who was asked, in what dialect, for which
-            model; the message keeps them, for its extras go back to the same three only.
-    ``push`` takes the next chunk, and raises ``ChunkFault`` for one that breaks the grammar
-    and ``TypeError`` for what is no chunk. ``error`` is the failure as it was raised, where
-    whoever gives the chunks sets it: an error finish has its facts only, and ``message``
-    then raises the very exception.
+        provider, dialect, requested_model: who was asked, in which dialect, and for which
+            model. The message keeps them, because its extras go back only to the same three.
+    ``push`` takes the next chunk. It raises ``ChunkFault`` for a chunk that breaks the grammar
+    and ``TypeError`` for a value that is not a chunk. The source of the chunks may set
+    ``error`` to the exception that ended the stream, because an error finish holds only its
+    facts. ``message`` then raises that exception itself.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class MessageAssembler:
 
     @property
     def failure(self) -> Optional[Failure]:
-        """The failure of an ``error`` or ``aborted`` finish; None for any other, and before."""
+        """The failure of an ``error`` or ``aborted`` finish; None for any other or no finish."""
         end = self._grammar.end
         return None if end is None else end.reason.failure
 
@@ -98,7 +98,7 @@ class MessageAssembler:
 
     @property
     def partial(self) -> Partial:
-        """What has arrived so far; never a tool call."""
+        """What has arrived so far, without tool calls."""
         grammar = self._grammar
         return Partial(grammar.said("text"), grammar.said("reasoning"), grammar.usage)
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Text that grows by deltas, cut anywhere: in the middle of a character too.
+"""Text that grows by deltas, which may be cut in the middle of a character.
 
 In: deltas, as parsed from JSON. Out: the same text with the halves of its characters
-joined. Some providers split a surrogate pair over two deltas; a half that stays alone
+joined. Some providers split a surrogate pair between two deltas. A half that stays alone
 becomes U+FFFD and is counted. Nothing is refused.
 """
 
@@ -18,9 +18,8 @@ Count = Callable[[str], None]
 class GrowingText:
     """The text of one block while it grows; ``add`` returns what can be shown now.
 
-    A high surrogate at the end of a delta waits for its other half; ``finish``
-    gives U+FFFD for one that stays alone. Each half that stays alone is counted,
-    wherever it stands.
+    A high surrogate at the end of a delta is held back until its other half comes. If none
+    comes, ``finish`` returns U+FFFD. Each half that stays alone is counted, wherever it is.
     """
 
     __slots__ = ("index", "pieces", "_half", "_count")
@@ -32,7 +31,7 @@ class GrowingText:
         self._count = count
 
     def add(self, text: str) -> str:
-        """Take a delta and return it with its halves joined, "" while it waits."""
+        """Take a delta; return the text that can be shown now, or "" if all of it must wait."""
         if self._half or not text.isascii():
             text, self._half = self._half + text, ""
             if "\ud800" <= text[-1] <= "\udbff":
@@ -43,7 +42,7 @@ class GrowingText:
         return text
 
     def finish(self) -> str:
-        """Return what was held back, mended."""
+        """Return what was held back, with U+FFFD in the place of a half that stayed alone."""
         text, self._half = self._mended(self._half), ""
         if text:
             self.pieces.append(text)

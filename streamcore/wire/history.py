@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""A history that a strict provider takes.
+"""Checks that a strict provider can accept a history.
 
-In: neutral messages, as read or made by hand. Refused with ``INVALID_REQUEST``:
-a tool call that has not exactly one result directly after it, arguments that do
-not parse, and hand-made blocks that no wire message can hold (DESIGN.md §6).
+In: neutral messages, as read or made by hand. Refused with ``INVALID_REQUEST``: a tool
+call without exactly one result directly after its message, arguments that do not parse,
+and hand-made blocks that no wire message can hold (DESIGN.md §6).
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ from ..values.showing import show
 
 
 def check_history(messages: Sequence[Message]) -> None:
-    """Refuse a history in which a tool call has not exactly one result.
+    """Refuse a history in which a tool call does not have exactly one result.
 
-    Results follow the assistant message directly, in any order. Ids are compared
-    within one assistant message and its results only: some providers begin again
+    The results must directly follow their assistant message, in any order. Ids are compared
+    only between an assistant message and its results, because some providers begin again
     with ``call_0`` at every step.
 
     Raises:
-        LlmError: ``INVALID_REQUEST`` saying which message and which call.
+        LlmError: ``INVALID_REQUEST``. The message names the history's message and the call.
     """
-    answered: Dict[str, bool] = {}  # the calls of the last assistant message
+    answered: Dict[str, bool] = {}  # call id → whether it has a result; of the last answer only
     for position, message in enumerate(messages):
         where = f"messages[{position}]"
         _check_blocks(message, where)
         for result in message.tool_results:
             if answered.get(result.call_id, True):
-                known = "a second result" if result.call_id in answered else "a result, but no call"
-                raise invalid(f"{where}: there is {known} with the id {show(result.call_id)}")
+                fault = "a second result" if result.call_id in answered else "a result without call"
+                raise invalid(f"{where}: {fault} has the id {show(result.call_id)}")
             answered[result.call_id] = True
         if not only_results(message):
             _check_answered(answered, where)
@@ -53,27 +53,29 @@ def check_history(messages: Sequence[Message]) -> None:
 def context_bytes(
     messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] = (), system: str = ""
 ) -> int:
-    """Return the UTF-8 bytes of messages and tools as plain JSON, whichever dialect sends them.
+    """Return the size of messages and tools as compact JSON, in UTF-8 bytes.
+
+    The size is the same for every dialect.
 
     Args:
         messages, tools: what is about to be sent.
-        system: the system prompt, which counts as a message.
+        system: the system prompt; it counts as a message.
     Raises:
-        LlmError: ``INVALID_REQUEST`` for a history no provider can take.
+        LlmError: ``INVALID_REQUEST`` for a history that no provider can accept.
     """
     check_history(messages)
-    # Providers get a content in each message, an empty one too.
+    # Every message sent to a provider has a content field, even if it is empty.
     said = [{"content": "", **message.to_dict()} for message in messages]
     if system:
         said.insert(0, {"role": "system", "content": system})
     asked = {"messages": said, **({"tools": list(tools)} if tools else {})}
-    # What JSON cannot carry is measured too: it is refused when the body is written.
+    # A value that JSON cannot hold is measured too. It is refused when the body is written.
     text = json.dumps(asked, ensure_ascii=False, separators=(",", ":"), default=str)
     return len(text.encode("utf-8", "surrogatepass"))
 
 
 def only_results(message: Message) -> bool:
-    """Say whether the message holds tool results and no words of its own."""
+    """Say whether the message holds tool results and nothing else but empty text."""
     others = [
         block
         for block in message.content
@@ -113,17 +115,17 @@ _STRINGS: Dict[Type[Block], Tuple[str, ...]] = {
 
 
 def _check_blocks(message: Message, where: str) -> None:
-    """Refuse hand-made blocks that no wire message can hold, or in the wrong message."""
+    """Refuse hand-made blocks that no wire message can hold, or that are in a wrong message."""
     _check_extras(message.extras, where)
     if message.name is not None and not isinstance(message.name, str):
         raise invalid(f"{where}: name is a string, not {type(message.name).__name__}")
     for block in message.content:
         kind = next((kind for kind in _STRINGS if isinstance(block, kind)), None)
         if kind is None:
-            raise invalid(f"{where}: there is no place for a {type(block).__name__}")
+            raise invalid(f"{where}: a message cannot hold a {type(block).__name__}")
         for name in _STRINGS[kind]:
             if not isinstance(getattr(block, name), str):
-                raise invalid(f"{where}: {name} of a {block.type} block is a string")
+                raise invalid(f"{where}: {name} of a {block.type} block must be a string")
         _check_extras(getattr(block, "part" if kind is OpaqueBlock else "extras"), where)
         _check_place(block, message.role, where)
     if message.role == "tool" and not only_results(message):
@@ -138,12 +140,13 @@ def _check_place(block: Block, role: str, where: str) -> None:
             raise invalid(f"{where}: the tool call {show(block.id)} has no name")
         extras: Mapping[str, Any] = block.extras or {}
         if not isinstance(extras.get("function", {}), dict):
-            raise invalid(f"{where}: the tool call {show(block.id)} has odd extras")
+            reason = "function in the extras of the tool call"
+            raise invalid(f"{where}: {reason} {show(block.id)} must be a dict")
     if isinstance(block, ToolResult):
         if role not in ("user", "tool"):
             raise invalid(f"{where}: {role} messages cannot hold tool results")
         if not isinstance(block.content, (str, list, type(None))):
-            raise invalid(f"{where}: the result of {show(block.call_id)} is text or parts")
+            raise invalid(f"{where}: the result of {show(block.call_id)} must be text or parts")
 
 
 def _check_extras(extras: Any, where: str) -> None:

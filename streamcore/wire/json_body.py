@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """A request body as bytes.
 
-In: plain JSON values. Out: compact UTF-8 JSON. Refused with ``INVALID_REQUEST``
-that names the place and quotes no text: surrogate halves, NaN, Infinity, circular
-values and those JSON has no form for (RFC 8259, DESIGN.md §6).
+In: plain JSON values. Out: compact UTF-8 JSON. Refused with ``INVALID_REQUEST``:
+surrogate halves, NaN, Infinity, circular values and values of types that JSON does not
+have (RFC 8259, DESIGN.md §6). The error names the place and quotes none of the text.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Mapping, Optional
 
 from ..values.given import invalid
 
-_DEEPEST = 200  # no request nests deeper; a circular value would never end
+_DEEPEST = 200  # no request nests deeper; without a bound, a circular value would never end
 
 
 def encode_body(body: Mapping[str, Any]) -> bytes:
@@ -22,14 +22,14 @@ def encode_body(body: Mapping[str, Any]) -> bytes:
 
     Raises:
         LlmError: ``INVALID_REQUEST`` naming the place, for surrogate halves, NaN,
-            Infinity, values JSON has no form for, and circular ones.
+            Infinity, circular values and values of types that JSON does not have.
     """
     try:
         plain = dict(body)
         text = json.dumps(plain, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         return text.encode("utf-8")
     except (TypeError, ValueError, RecursionError) as exc:
-        # The exception may quote the whole body; the place and the reason are enough.
+        # The exception may quote the whole body, so only the place and the reason are told.
         fault = _find_fault(body, "", 0) or f"the body: {type(exc).__name__}"
     raise invalid(fault)
 
@@ -40,7 +40,7 @@ def _find_fault(value: Any, path: str, depth: int) -> Optional[str]:
     if depth > _DEEPEST:
         return f"{where[:80]}...: nested too deeply, or circular"
     if isinstance(value, str):
-        return None if _encodable(value) else f"{where}: a surrogate half stands alone"
+        return None if _encodable(value) else f"{where}: a lone surrogate half"
     if isinstance(value, float):
         return None if math.isfinite(value) else f"{where}: {value} is not JSON"
     if isinstance(value, (list, tuple)):
@@ -57,10 +57,10 @@ def _find_fault(value: Any, path: str, depth: int) -> Optional[str]:
 def _find_fault_at(key: Any, value: Any, path: str, depth: int) -> Optional[str]:
     if not isinstance(key, (str, int, float, type(None))):
         return f"{_place(path)}: a key is a string, not {type(key).__name__}"
-    # Only a string is shown: a huge number cannot be, and a caller's own type may refuse.
+    # Only strings are shown: Python may refuse to write a huge number or a caller's own type.
     place = f"{path}.{ascii(key)[1:-1][:40] if type(key) is str else '(key)'}"
     if isinstance(key, str) and not _encodable(key):
-        return f"{_place(place)}: a surrogate half stands alone in the key"
+        return f"{_place(place)}: a lone surrogate half in the key"
     return _find_fault(value, place, depth)
 
 

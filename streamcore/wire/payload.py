@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The text of one event as a payload, or as the error it brings; every dialect reads so.
+"""Reads the text of one event as a payload or as an error; every dialect uses it.
 
 In: text. Out: a JSON value, or an ``LlmError`` to raise. Refused as ``MALFORMED_RESPONSE``:
-what is not exactly one JSON document (RFC 8259).
+text that is not exactly one JSON document (RFC 8259).
 """
 
 from __future__ import annotations
@@ -20,11 +20,16 @@ _SHOWN = 120  # characters of a payload that a message shows
 def reader(
     json_loads: Optional[Callable[[str], Any]]
 ) -> Callable[[str, int], Tuple[Any, int]]:
-    """Return what reads the value at a place of a text, and gives where it ends.
+    """Return a function that reads one JSON value from a text.
 
-    It may refuse anything with ``ValueError``, ``RecursionError`` or ``StopIteration``, and
-    stop early: ``strictly`` then says what is wrong. The default skips the look of
-    ``json.loads`` for an encoding and for blanks, half of the time of a short payload.
+    The function takes the text and a position. It returns the value and the position where
+    the value ends. It may raise ``ValueError``, ``RecursionError`` or ``StopIteration``, or
+    stop before the end of the text; ``strictly`` then finds out what is wrong.
+
+    Args:
+        json_loads: the caller's own parser; None for a default. The default does not look
+            for an encoding or blanks as ``json.loads`` does. That look takes half of the
+            time for a short payload.
     """
     if json_loads is None:
         return strictjson.read_value
@@ -36,7 +41,7 @@ def strictly(text: str) -> Any:
     """Return the value of a payload that is exactly one JSON document.
 
     Raises:
-        LlmError: ``MALFORMED_RESPONSE`` where it is not.
+        LlmError: ``MALFORMED_RESPONSE`` if the payload is anything else.
     """
     try:
         return strictjson.loads(text)
@@ -45,7 +50,7 @@ def strictly(text: str) -> Any:
 
 
 def named_error(data: str) -> LlmError:
-    """Return the error that an event named ``error`` brings: an object, a value, or words."""
+    """Return the error in an event named ``error``; its data is JSON or plain words."""
     try:
         error: Any = strictjson.loads(data)
     except ValueError:
@@ -57,15 +62,15 @@ def named_error(data: str) -> LlmError:
 
 
 def provider_error(error: Any, payload: Optional[Mapping[str, Any]]) -> LlmError:
-    """Return the error that a provider sent, with the payload it stands in."""
+    """Return the exception for an error that a provider sent; ``payload`` is its container."""
     return LlmError.from_failure(failures.failure_from_payload(error, payload))
 
 
 def shown(text: str) -> str:
-    """Return the start of a payload as it can stand in a message."""
+    """Return the start of a payload in a form that fits into an error message."""
     return repr(mend_text(text[:_SHOWN]))
 
 
 def malformed(reason: str) -> LlmError:
-    """Return the error for what is not as it must be."""
+    """Return the error for an answer that breaks a rule of the dialect."""
     return LlmError(reason, "MALFORMED_RESPONSE", phase="body")

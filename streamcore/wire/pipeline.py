@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Body bytes in, chunks out: the pure pipeline, with any transport or a file.
+"""Body bytes in, chunks out: the pure pipeline, for any transport or for a file.
 
     byte pieces ─▶ what kind of body? ─▶ SseParser ─▶ decoder ─▶ chunks
 
-The consumer pulls. A body that starts with ``{`` or ``[`` is a JSON document, one that
-starts with ``<`` or has no SSE field is no stream. Everything a provider can
-send gives chunks or an ``LlmError`` that carries what had arrived. No finish is
-yielded that was not proven.
+The consumer pulls. A body that starts with ``{`` or ``[`` is read as a JSON document. A body
+that starts with ``<`` or has no SSE field is refused. Everything a provider can send gives
+chunks or an ``LlmError`` that carries what had arrived. A finish is yielded only when the end
+of the answer is proven.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from .dialects import (
 from .sse import BOM, SseEvent, SseParser
 
 _BLANKS = b" \t\r\n"
-# Python's reader makes a list of 56 bytes of two brackets, and no cancel can interrupt it.
+# Python's JSON reader makes a list of 56 bytes from two bytes "[]". No cancel can interrupt it.
 _MOST_BRACKETS = 400_000
-_SHOWN = 200  # characters of a body that is no stream, for the message
+_SHOWN = 200  # characters that the error message shows of a body that is not a stream
 
 
 def parse_stream(
@@ -48,25 +48,25 @@ def parse_stream(
     """Read one answer's body and yield its chunks as they come.
 
     Args:
-        byte_pieces: the body, cut anywhere.
-        dialect: the wire dialect, by name: ``chat-completions``.
+        byte_pieces: the body, in pieces of any size.
+        dialect: the wire dialect, or its name, such as ``chat-completions``.
         done_marker: ``required``, or ``optional`` where the provider leaves out the
-            dialect's end marker, ``[DONE]`` in chat completions.
-        options: of the dialect; what is not given has its default.
-        limits: the sizes that count here; its clocks do not.
-        diagnostics: counters by name of what was skipped, repaired or dropped,
-            written to.
-        raw_events: a list that every event is appended to, for debugging.
-        json_loads: a faster parser of payloads, such as ``orjson.loads``; what it
-            refuses is read again strictly. Tool arguments are always read by ours.
-        max_tokens: the output cap of the request, 1 or more; an answer with as many output
-            tokens is counted, and is ``max-tokens`` under the option ``cut_as_complete``.
-        after_tools: whether the request ended with tool results: then an answer that ends
-            well may be empty.
+            dialect's end marker, such as ``[DONE]`` in chat completions.
+        options: options of the dialect. A field that is not given has its default.
+        limits: the limits. Their sizes are used here and their clocks are not.
+        diagnostics: a dict to count in, by name, what was skipped, repaired or dropped.
+        raw_events: a list to append every event to, for debugging.
+        json_loads: a faster parser of payloads, such as ``orjson.loads``. What it refuses is
+            read again strictly. Tool arguments are always read by streamcore's own parser.
+        max_tokens: the output cap of the request in tokens, 1 or more. An answer with exactly
+            as many output tokens is counted. Under the option ``cut_as_complete`` it finishes
+            as ``max-tokens``.
+        after_tools: whether the request ended with tool results. If so, an answer may be empty.
+    Returns: an iterator over the chunks.
     Raises:
         LlmError: while iterating, for every failure; ``partial`` has what had arrived.
         ValueError, TypeError: at once, for an unknown dialect or done marker, options of
-            another dialect, or a cap that is no whole number.
+            another dialect, or a cap that is not a whole number of 1 or more.
     """
     found, resolved = find_dialect(dialect), resolve_limits(limits)
     given: DialectOptions = DialectOptions(done_marker=done_marker)
@@ -90,11 +90,12 @@ def iter_chunks(
     origin: Origin = str,
     raw_events: Optional[List[SseEvent]] = None,
 ) -> Iterator[StreamChunk]:
-    """Run the pipeline with a decoder of the dialect already made; see ``parse_stream``.
+    """Run the pipeline with a decoder that is already made; see ``parse_stream``.
 
-    ``origin`` tells where the body came from, and is asked only for the message of a
-    body that is no stream. ``byte_pieces`` is closed, where it can be, when the
-    iteration ends.
+    Args:
+        origin: returns words that say where the body came from. It is called only for the
+            error message of a body that is empty or not a stream.
+    ``byte_pieces`` is closed when the iteration ends, if it has a ``close``.
     """
     pieces = iter(byte_pieces)
     try:
@@ -112,11 +113,11 @@ def iter_chunks(
         if raw_events is not None:
             push = _recording(push, raw_events)
         left = limits.max_stream_bytes
-        unknown = True  # no payload was looked at yet to see whose dialect it is
+        unknown = True  # no payload was checked yet for being of another dialect
         for piece in chain((head,), pieces):
             left -= len(piece)
             if left < 0:
-                piece = piece[:left]  # what is within the limit may hold the whole answer
+                piece = piece[:left]  # the bytes within the limit may hold the whole answer
             for event in parser.feed(piece):
                 chunks = push(event)
                 if chunks:
@@ -126,7 +127,7 @@ def iter_chunks(
                 elif unknown and event.data:
                     unknown = False
                     _refuse_foreign(event.data, dialect)
-            if parser.fault is not None:  # after those events: told now, not with the next bytes
+            if parser.fault is not None:  # raised now, without waiting for the next bytes
                 raise parser.fault
             if left < 0:
                 raise _too_large("the body", "max_stream_bytes", limits.max_stream_bytes)
@@ -135,7 +136,7 @@ def iter_chunks(
         if error.partial == Partial():
             error.with_partial(decoder.partial())
         raise
-    except RecursionError:  # strict reading bounds the depth, but the caller's stack may be deep
+    except RecursionError:  # the reader bounds the depth, but the caller's stack may be deep
         raise LlmError(
             "the answer nests too deeply for what is left of the caller's stack",
             "MALFORMED_RESPONSE",
@@ -162,7 +163,7 @@ def _document(text: str, dialect: Dialect, decoder: Decoder) -> List[StreamChunk
 
 
 def _refuse_foreign(text: str, dialect: Dialect) -> None:
-    """Refuse a body whose first JSON object is of another dialect; no retry could help."""
+    """Refuse a body whose first JSON object belongs to another dialect."""
     try:
         payload, _ = read_value(text, text.index("{"))
     except (ValueError, StopIteration, RecursionError):  # no object begins here
@@ -172,7 +173,7 @@ def _refuse_foreign(text: str, dialect: Dialect) -> None:
         return
     how = f"name a provider that speaks it; parse_stream reads it with dialect={found!r}"
     if found not in dialect_names():
-        how = f"this version does not read it: ask an endpoint that speaks {dialect.name}"
+        how = f"this version cannot read it; use an endpoint that speaks {dialect.name}"
     raise LlmError(
         f"the body is in the dialect {found}, not {dialect.name}; {how}",
         "MALFORMED_RESPONSE",
@@ -208,9 +209,9 @@ def _limited(pieces: Iterable[bytes], limits: ResolvedLimits) -> Iterator[bytes]
 
 
 def _first_bytes(body: Iterator[bytes], limit: int) -> Tuple[bytes, bytes]:
-    """Take pieces until one has more in it than a BOM and blanks.
+    """Take pieces until they hold a byte after the BOM and blanks that may come first.
 
-    Returns what was taken and the first byte that is neither; b"" for a blank body.
+    Returns: the bytes taken, and that byte. Both are b"" if the body has no such byte.
     """
     head, at = bytearray(), 0
     for piece in body:
@@ -221,7 +222,7 @@ def _first_bytes(body: Iterator[bytes], limit: int) -> Tuple[bytes, bytes]:
             at = max(at, len(BOM))
         while at < len(head) and head[at] in _BLANKS:
             at += 1
-        if at > limit:  # they are kept, for the offsets in messages, and must not pile up
+        if at > limit:  # blanks are kept, so that offsets in messages are right: bound them
             raise _too_large("the blank start of the body", "max_event_bytes", limit)
         if at < len(head):
             return bytes(head), bytes(head[at:at + 1])
@@ -238,7 +239,7 @@ def _whole_text(body: Iterable[bytes]) -> str:
     data = b"".join(body)
     if data.count(b"[") + data.count(b"{") > _MOST_BRACKETS:
         raise LlmError(
-            f"a JSON document with over {_MOST_BRACKETS} brackets", "MALFORMED_RESPONSE",
+            f"the JSON document has more than {_MOST_BRACKETS} brackets", "MALFORMED_RESPONSE",
             phase="body",
         )
     try:
@@ -262,7 +263,7 @@ def _no_stream(head: bytes, body: Iterator[bytes], origin: Origin) -> LlmError:
 def _refuse(text: str, origin: Origin) -> LlmError:
     shown = shorten(redact(" ".join(mend_text(text).split())), _SHOWN)
     return LlmError(
-        f"the body is no event stream{origin()}; it begins with {shown!r}",
+        f"the body is not an event stream{origin()}; it begins with {shown!r}",
         "MALFORMED_RESPONSE",
         phase="body",
     )

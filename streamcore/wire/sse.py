@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Server-sent events: body bytes in, events out.
 
-The rules are the WHATWG's (HTML, section 9.2.6, "Interpreting an event
-stream"). Only LF, CR and CRLF end a line, however the reads are cut. Strict
-where the standard is lenient: bytes that are not UTF-8, and an event over
-its limit, are refused; an event ends at its blank line and nowhere else, so a
-tail without one is reported as truncation. Knows nothing of JSON or ``[DONE]``.
+The rules are the WHATWG's (HTML, section 9.2.6, "Interpreting an event stream"). Only LF,
+CR and CRLF end a line, also when a read ends between CR and LF. The parser is stricter than
+the standard. It refuses bytes that are not UTF-8 and an event over its limit. An event ends
+only at its blank line, so an event without one is reported as truncated. The parser knows
+nothing of JSON or ``[DONE]``.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from ..values.numbers import check_whole
 
 BOM = b"\xef\xbb\xbf"
 _FIELDS = (b"data", b"event", b"id", b"retry")
-_STRAYS_KEPT = 8  # lines that were no field, kept to show what a server appended
+_STRAYS_KEPT = 8  # lines that are not SSE fields, kept to show what a server appended
 
 
 class SseEvent:
-    """One event: ``data`` without its last line end, and what was said beside it.
+    """One event: ``data`` without its last line end, and its other fields.
 
-    ``event`` is its name (``message`` when none was given), ``id`` the last
-    event id so far, ``retry`` the reconnection time it set, in milliseconds.
-    ``skipped`` counts the lines before its end that were not SSE fields. It does not
-    affect equality.
+    ``event`` is its name, by default ``message``. ``id`` is the last event id so far.
+    ``retry`` is the reconnection time that the event set, in milliseconds. ``skipped``
+    counts the lines since the event before that were not SSE fields. It does not affect
+    equality.
     """
 
     __slots__ = ("data", "event", "id", "retry", "skipped")
@@ -59,9 +59,9 @@ class SseEvent:
 class SseEnd:
     """How a body ended.
 
-    ``truncated``: an event had begun and its blank line never came; ``data`` is
-    that event's data as far as it goes and ``tail`` its raw text. ``strays`` are
-    whole lines that were no SSE field, and ``fields`` says whether any line was one.
+    ``truncated`` says whether an event had begun without its blank line. ``data`` is the data
+    of that event so far, and ``tail`` its raw text. ``strays`` are whole lines that were not
+    SSE fields. ``fields`` says whether any line of the body was an SSE field or a comment.
     """
 
     __slots__ = ("truncated", "data", "tail", "strays", "fields")
@@ -79,13 +79,13 @@ class SseEnd:
 class SseParser:
     """An incremental parser: ``feed`` bytes, then ``finish``.
 
-    A fault is final. Events before it are handed out first; ``fault`` tells of it, and
-    the next call raises it.
+    A fault is final. Events before it are returned first; ``fault`` then holds it, and the
+    next call raises it.
 
     Args:
-        max_event_bytes: bytes of one event's lines, line ends not counted; 1 or more.
+        max_event_bytes: the most bytes in one event's lines, without line ends; 1 or more.
     Raises:
-        TypeError, ValueError: for a limit that cannot be.
+        TypeError, ValueError: if the limit is not a whole number of 1 or more.
     """
 
     def __init__(self, max_event_bytes: int = 256 * 1024) -> None:
@@ -97,21 +97,21 @@ class SseParser:
         self._size = 0  # bytes of the open event's whole lines
         self._event = "message"  # the open event's name
         self._retry: Optional[int] = None  # the open event's reconnection time
-        self._id = ""  # last event id: lives on from event to event
+        self._id = ""  # last event id; the next events keep it
         self._swallow_lf = False  # a CR ended the last line; an LF right after belongs to it
         self._start: Optional[bytes] = b""  # first bytes, while they may still become a BOM
-        self._offset = 0  # body bytes before the piece at hand
-        self._strays: List[str] = []  # lines that were no field
-        self._skipped = 0  # how many of them since the last event
+        self._offset = 0  # body bytes before the current piece
+        self._strays: List[str] = []  # the first lines that were not SSE fields
+        self._skipped = 0  # how many such lines came since the last event
         self._fields = False  # an event ended, or a comment came
-        self.fault: Optional[LlmError] = None  # met after events; the next call raises it
+        self.fault: Optional[LlmError] = None  # found after events; the next call raises it
 
     def feed(self, piece: bytes) -> List[SseEvent]:
         """Take the next bytes and return the events they completed.
 
         Raises:
-            LlmError: ``MALFORMED_RESPONSE`` for bytes that are not UTF-8 in a field that
-                is read, or an event over the limit.
+            LlmError: ``MALFORMED_RESPONSE`` for an event over the limit, or bytes that are
+                not UTF-8 in a field of ``data``, ``event`` or ``id``.
         """
         if self.fault is not None:
             raise self.fault
@@ -135,11 +135,11 @@ class SseParser:
         """Say that the body has ended and return how.
 
         Raises:
-            LlmError: the fault that ``feed`` met, again.
+            LlmError: the fault that ``feed`` found, again.
         """
         if self.fault is not None:
             raise self.fault
-        if self._start:  # the body was nothing but a piece of a BOM
+        if self._start:  # the whole body is the first bytes of a BOM
             self._tail, self._start = [self._start], None
         line = b"".join(self._tail)
         tail = line.decode("utf-8", "replace")
@@ -152,7 +152,7 @@ class SseParser:
         )
 
     def _read(self, piece: bytes, events: List[SseEvent]) -> None:
-        start = self._offset - self._tail_size  # of the first line
+        start = self._offset - self._tail_size  # where the first line begins in the body
         self._offset += len(piece)
         if b"\n" not in piece and b"\r" not in piece:
             if piece:
@@ -161,7 +161,7 @@ class SseParser:
         if self._tail:
             piece = b"".join([*self._tail, piece])
             self._tail, self._tail_size = [], 0
-        # bytes.splitlines knows LF, CR and CRLF only; it is str.splitlines that cuts at U+2028.
+        # bytes.splitlines splits at LF, CR and CRLF only. str.splitlines splits at U+2028 too.
         lines = piece.splitlines()
         last = piece[-1:]
         self._swallow_lf = last == b"\r"
@@ -204,11 +204,11 @@ class SseParser:
             raise self._too_large()
 
     def _is_field(self, line: bytes) -> bool:
-        """Take a line; say whether it is a field of the open event."""
+        """Take a line and say whether it is a field of the open event."""
         name, _, value = line.partition(b":")
         if name not in _FIELDS:
             if not name:
-                self._fields = True  # a comment: alive, but part of no event
+                self._fields = True  # a comment: proof of a stream, but part of no event
             elif not line.isspace():
                 self._skipped += 1
                 if len(self._strays) < _STRAYS_KEPT:
@@ -223,7 +223,7 @@ class SseParser:
             if b"\0" not in value:
                 self._id = value.decode()
         elif value.isdigit():
-            self._retry = int(value[:18])  # 18 digits pass any clock, and int() stays cheap
+            self._retry = int(value[:18])  # 18 digits are enough for any time, and cheap to read
         return True
 
     def _after_bom(self, piece: bytes) -> bytes:

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Tool-call fragments in, whole tool calls out.
 
-Arguments are text until ``finish``; then each call is parsed once, strictly, and
-either is whole or fails with its index, name, reason and last characters. Nothing is
-guessed and nothing is repaired. ``push`` joins fragments by their integer index,
-interleaved or not. A dialect whose provider says otherwise which call a fragment
-belongs to keeps the ``OpenCall`` itself: it hands it to ``open`` once, and to
-``extend`` for all that follows.
+Arguments stay text until ``finish``. Then each call is parsed once, strictly. A call that
+is not whole fails, and the error tells its index, name, reason and last characters.
+Nothing is guessed or repaired. ``push`` joins fragments by their integer index, even if
+the fragments of several calls alternate. A dialect may find the call of a fragment in
+another way. It then keeps each ``OpenCall`` itself, gives it to ``open`` once, and adds
+the later arguments with ``extend``.
 """
 
 from __future__ import annotations
@@ -21,14 +21,19 @@ from ..values.strictjson import mend_surrogates, mend_text
 from .growing import Count, GrowingText
 
 TAIL_CHARACTERS = 64
+"""How many of the last characters of a call's arguments an error shows."""
 
 
 class OpenCall(GrowingText):
-    """One call while it forms: its growing arguments, and what else is known of it.
+    """One call while it forms: its growing arguments, id, name and extras.
 
-    ``number`` is in an id that is made; ``told`` is the index that the provider sent, and
-    names the call in messages, or the number where it sent none; ``index`` is that of its
-    block; ``size`` counts the UTF-8 bytes of its arguments as they were sent.
+    Args:
+        number: the call's own number in the answer. A call without an id gets an id that is
+            made of it, such as ``call_0``.
+        index: the index of the call's block.
+        count: counts surrogate halves that stay alone.
+        told: the index that the provider sent, for error messages; None uses ``number``.
+    ``size`` counts the UTF-8 bytes of the arguments as they were sent.
     """
 
     __slots__ = ("number", "told", "id", "name", "size", "extras")
@@ -49,11 +54,11 @@ class ToolCallAssembler:
     """Joins the fragments of one answer's tool calls.
 
     Args:
-        max_tool_calls: distinct calls in one answer; 1 or more.
-        max_tool_argument_bytes: UTF-8 bytes of one call's arguments; 1 or more.
+        max_tool_calls: the most calls in one answer; 1 or more.
+        max_tool_argument_bytes: the most UTF-8 bytes in one call's arguments; 1 or more.
     Raises:
-        TypeError, ValueError: for a limit that cannot be.
-    ``ignored`` counts the fragments that had no legal integer index.
+        TypeError, ValueError: if a limit is not a whole number of 1 or more.
+    ``ignored`` counts the fragments without an integer index.
     """
 
     def __init__(
@@ -71,9 +76,10 @@ class ToolCallAssembler:
 
         Args:
             fragment: ``index``, ``id``, ``extras``, and ``function`` with ``name`` and
-                ``arguments``; what is absent or None says nothing.
+                ``arguments``. A field that is absent or None has no effect.
         Raises:
-            LlmError: ``MALFORMED_TOOL_CALL`` before a limit is passed.
+            LlmError: ``MALFORMED_TOOL_CALL`` for a field of a wrong type, or a fragment that
+                would pass a limit.
         """
         index = fragment.get("index")
         if not isinstance(index, int) or isinstance(index, bool):
@@ -86,7 +92,7 @@ class ToolCallAssembler:
         texts = (fragment.get("id"), function.get("name"), function.get("arguments"))
         for text in texts:
             if not isinstance(text, (str, type(None))):
-                raise _fail(call, f"it has a {type(text).__name__} in a text's place")
+                raise _fail(call, f"it has a {type(text).__name__} where text must be")
         id, name, arguments = (text or "" for text in texts)
         if index not in self._calls:
             self.open(call)
@@ -97,20 +103,20 @@ class ToolCallAssembler:
             self.extend(call, arguments)
 
     def open(self, call: OpenCall) -> None:
-        """Take a new call, whose number no other has.
+        """Take a new call; its ``number`` must be new.
 
         Raises:
-            LlmError: ``MALFORMED_TOOL_CALL`` where it is one too many.
+            LlmError: ``MALFORMED_TOOL_CALL`` if the answer then has too many calls.
         """
         if len(self._calls) >= self._max_calls:
             raise _fail(call, f"the answer has more than max_tool_calls ({self._max_calls})")
         self._calls[call.number] = call
 
     def extend(self, call: OpenCall, arguments: str) -> str:
-        """Add to the arguments of an open call, and return what of them can be shown.
+        """Add to the arguments of an open call; return the part of them that can be shown.
 
         Raises:
-            LlmError: ``MALFORMED_TOOL_CALL`` before the limit is passed.
+            LlmError: ``MALFORMED_TOOL_CALL`` if the arguments would pass the limit.
         """
         size = call.size + (
             len(arguments)
@@ -124,10 +130,10 @@ class ToolCallAssembler:
         return call.add(arguments)
 
     def finish(self) -> List[ToolCall]:
-        """Parse every call, strictly, and return them in opening order.
+        """Parse all calls strictly and return them in the order in which they were opened.
 
         Raises:
-            LlmError: ``MALFORMED_TOOL_CALL`` when one of them cannot be trusted.
+            LlmError: ``MALFORMED_TOOL_CALL`` for the first call that is not whole.
         """
         taken = {call.id for call in self._calls.values() if call.id}
         return [_finished(call, taken) for call in self._calls.values()]
@@ -143,7 +149,7 @@ def _finished(call: OpenCall, taken: Set[str]) -> ToolCall:
         extras = freeze(mend_surrogates(call.extras)) or None
     except ValueError as bad:
         raise _fail(call, f"its arguments are not one JSON document: {bad}") from None
-    except RecursionError:  # from mending or freezing: the caller's own stack is deep
+    except RecursionError:  # mending and freezing recurse, and the caller's stack may be deep
         raise _fail(call, "its extras are nested too deeply") from None
     made = call.id or unique_id(f"call_{call.number}", taken)
     taken.add(made)
@@ -161,7 +167,7 @@ def _fail(call: OpenCall, reason: str) -> LlmError:
 
 
 def unique_id(wanted: str, taken: Set[str]) -> str:
-    """Return ``wanted``, or with the first ``_2``, ``_3``… that no taken id has."""
+    """Return ``wanted``, with ``_2``, ``_3``… appended if it is taken already."""
     made, count = wanted, 1
     while made in taken:
         count += 1

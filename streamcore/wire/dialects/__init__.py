@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The wire dialects: one value and one folder each, found by name in one table.
+"""The wire dialects: each is one value in one folder, and one table holds their names.
 
-``find_dialect`` loads a dialect when it is first asked for; ``register_dialect`` adds one from
-outside the package. ``recognise`` says in which dialect a body is, for the message of a body
-in another dialect than was asked for.
+``find_dialect`` loads a dialect when it is first asked for. ``register_dialect`` adds a dialect
+from outside the package. ``recognise`` says which dialect a body is in. An error message uses
+it for a body that is not in the dialect that was asked for.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = [
     "recognise", "register_dialect",
 ]
 
-_FOLDERS = {  # name → folder, whose DIALECT is loaded
+_FOLDERS = {  # name → the folder whose DIALECT is loaded
     "chat-completions": "chat_completions",
     "anthropic-messages": "anthropic_messages",
 }
@@ -34,7 +34,7 @@ _UNREAD: Mapping[str, Callable[[Mapping[str, Any]], bool]] = {
         type(payload.get("done")) is bool and ("message" in payload or "response" in payload)
     ),
 }
-"""Dialects that are recognised but not read."""
+"""Dialects that can be recognised but not read, each with its test of a payload."""
 
 
 def dialect_names() -> Tuple[str, ...]:
@@ -43,10 +43,10 @@ def dialect_names() -> Tuple[str, ...]:
 
 
 def find_dialect(name: Union[str, Dialect]) -> Dialect:
-    """Return a dialect by its name; a dialect is returned as it is.
+    """Return the dialect of a name; return a ``Dialect`` unchanged.
 
     Raises:
-        ValueError: for a dialect that does not exist.
+        ValueError: for a name that no dialect has.
     """
     if isinstance(name, Dialect):
         return name
@@ -59,10 +59,11 @@ def find_dialect(name: Union[str, Dialect]) -> Dialect:
 
 
 def register_dialect(dialect: Dialect) -> Callable[[], None]:
-    """Let a dialect from outside the package be found by its name; return what undoes it.
+    """Make a dialect from outside the package known by its name.
 
+    Returns: a function that removes it again.
     Raises:
-        ValueError: where a dialect has that name already.
+        ValueError: if another dialect has the name.
     """
     if dialect.name in dialect_names():
         raise ValueError(f"there is a dialect {dialect.name!r} already")
@@ -75,7 +76,7 @@ def register_dialect(dialect: Dialect) -> Callable[[], None]:
 
 
 def recognise(payload: Mapping[str, Any]) -> Optional[str]:
-    """Return the name of the dialect that a body's first payload is in; None for no known one."""
+    """Return the name of the dialect of a body's first payload, or None if it is not known."""
     for name in dialect_names():
         if find_dialect(name).recognises(payload):
             return name

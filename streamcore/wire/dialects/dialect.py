@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What a dialect is: one value that says how to ask, how to read, and what the rules are.
+"""What a dialect is: one value that knows how to write requests and read answers.
 
-Everything outside a dialect's folder stays as it is when a dialect is added: the runtime,
-profiles, the session and the command line ask this value.
+The runtime, the profiles, the session and the command line ask this value. A new dialect
+therefore changes no code outside its own folder.
 """
 
 from __future__ import annotations
@@ -20,16 +20,17 @@ from ...values.numbers import is_whole
 from ..sse import SseEnd, SseEvent
 from .options import DialectOptions
 
-if TYPE_CHECKING:  # who reads a recorded body has no request
+if TYPE_CHECKING:  # reading a recorded body needs no request, so it is not imported
     from ...values.calls import LlmRequest
 
 JsonLoads = Callable[[str], Any]
 
-_CAPS = ("max_tokens", "max_completion_tokens", "max_output_tokens")  # in a caller's extra_body
+# The names under which a caller's extra_body may set the output cap.
+_CAPS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 
 
 class Decoder(Protocol):
-    """The machine that reads one answer; ``done`` is true once its finish was returned."""
+    """Reads one answer; ``done`` is true once the finish was returned."""
 
     done: bool
 
@@ -37,22 +38,27 @@ class Decoder(Protocol):
         """Take one event and return its chunks."""
 
     def finish(self, end: SseEnd) -> List[StreamChunk]:
-        """Say that the body ended; return the last chunks where its end is proven."""
+        """Say that the body ended; return the last chunks if the end of the answer is proven.
+
+        Raises:
+            LlmError: ``STREAM_CLOSED`` if it is not proven.
+        """
 
     def document(self, text: str) -> List[StreamChunk]:
-        """Read a whole JSON document that came in the place of a stream."""
+        """Read a whole JSON document that came instead of a stream, and return its chunks."""
 
     def partial(self) -> Partial:
-        """Return what has arrived."""
+        """Return what has arrived so far."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What the reader of an answer must know of the request.
+    """What the decoder of an answer must know of the request.
 
     Args:
-        output_cap: the most output tokens that it allows, 1 or more; None: not known.
-        after_tools: whether its last message brings tool results.
+        output_cap: the most output tokens that the request allows, 1 or more; None if that is
+            not known.
+        after_tools: whether the last message of the request has tool results.
     """
 
     output_cap: Optional[int] = None
@@ -60,7 +66,7 @@ class Asked:
 
     @classmethod
     def by(cls, request: LlmRequest) -> Asked:
-        """Return what is to be known of ``request``; its ``extra_body`` may set the cap."""
+        """Return the facts of ``request``; a cap in its ``extra_body`` goes before its own."""
         extra = request.config.extra_body or {}
         caps = [extra[name] for name in _CAPS if name in extra] or [request.config.max_tokens]
         results = bool(request.messages) and bool(request.messages[-1].tool_results)
@@ -78,7 +84,7 @@ class MakeDecoder(Protocol):
         json_loads: Optional[JsonLoads],
         asked: Asked = Asked(),
     ) -> Decoder:
-        """Make it; ``diagnostics`` is written to."""
+        """Return the decoder; it counts in ``diagnostics`` what it skips, repairs or drops."""
 
 
 class WriteBody(Protocol):
@@ -91,10 +97,13 @@ class WriteBody(Protocol):
         effort_fields: Mapping[str, Any],
         diagnostics: Dict[str, int],
     ) -> bytes:
-        """Write it, or refuse the request with ``INVALID_REQUEST`` or ``UNSUPPORTED_CONTENT``.
+        """Return the body.
 
-        ``effort_fields`` are the body fields that the reasoning effort becomes. What of the
-        history had to be changed is counted in ``diagnostics``.
+        ``effort_fields`` are the body fields that the reasoning effort becomes. Changes that
+        fit the history to the provider are counted in ``diagnostics``.
+
+        Raises:
+            LlmError: ``INVALID_REQUEST`` or ``UNSUPPORTED_CONTENT``.
         """
 
 
@@ -103,19 +112,20 @@ class Dialect:
     """One wire dialect.
 
     Args:
-        name: the word it is asked for by.
+        name: the word that callers ask for it by.
         options: the class of its options.
-        end_marker: what proves the end of an answer, in words.
+        end_marker: words for what proves the end of an answer, such as ``[DONE]``.
         path: the endpoint below a provider's base URL.
-        make_decoder: makes the machine that reads one answer.
+        make_decoder: makes the decoder of one answer.
         write_body: writes the body of a request.
-        effort_fields: the body fields of a reasoning effort, for profiles that pass any word.
+        effort_fields: returns the body fields of a reasoning effort. Profiles that pass on any
+            effort use it.
         reserved_fields: the body fields that ``extra_body`` and an effort may not set.
-        recognises: says whether the first payload of a body is one of this dialect.
-        framing: how events are cut out of the body: ``sse``.
-        key_header, key_prefix: the header the key travels in, and what stands before it,
-            where a profile does not say.
-        headers: more headers of every request.
+        recognises: says whether the first payload of a body belongs to this dialect.
+        framing: how a body is split into events; only ``sse`` exists.
+        key_header, key_prefix: the header for the key, and the text before the key in it. A
+            profile may name others.
+        headers: further headers of every request.
     """
 
     name: str

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""What a provider profile, or a caller, tells a dialect about its provider's habits.
+"""The options of a dialect: what a provider accepts and how it behaves.
 
-In: some of the fields; the others are "not given". Out of ``over``: one set of options whose
-fields are taken from a stronger set where it gives them. Out of ``resolved``: every field is
-a value, the default of a well-behaved provider where nobody gave one. Refused when made:
-a value that no field can have (``ValueError``, ``TypeError``).
+A provider profile or a caller gives some of the fields; the others are "not given". ``over``
+joins two sets of options, and the first set wins. ``resolved`` gives each field that is not
+given its default, which suits a provider that follows the dialect. Refused when made: a value
+that its field cannot have (``ValueError``, ``TypeError``).
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from ...values.frozen import FrozenDict
 from ...values.limits import NOT_GIVEN as _NOT_GIVEN
 from ...values.numbers import check_whole
 
-NOT_GIVEN: Any = _NOT_GIVEN  # so that a field can have the type of its values
+NOT_GIVEN: Any = _NOT_GIVEN  # of type Any, so that each field can have the type of its values
 DONE_MARKERS = ("required", "optional")
 REASONING_PASSBACK = ("tool-calls", "always", "never")
 MADE_CALL_ID = "aZ09bY18c"
-"""What the ids look like that ``wire.fitting`` makes: nine letters and digits."""
+"""A sample of the ids that ``wire.fitting`` makes: nine letters and digits."""
 MADE_TOOL_NAME = "f_0123abcd"
-"""What the tool names look like that ``wire.fitting`` makes."""
+"""A sample of the shortest tool names that ``wire.fitting`` makes."""
 
 Options = TypeVar("Options", bound="DialectOptions")
 
@@ -32,34 +32,39 @@ Options = TypeVar("Options", bound="DialectOptions")
 class DialectOptions:
     """The options that every dialect has; a dialect's own class adds to them.
 
-    All fields but the first three say what the provider takes; a history of messages is fitted
-    to them (``wire.fitting``). Patterns are regular expressions for the whole text; the empty
-    pattern takes any text.
+    All fields after the first three say what the provider accepts. ``wire.fitting`` fits each
+    history to them. A pattern is a regular expression that must match the whole text. The empty
+    pattern matches any text.
 
     Args:
         done_marker: ``required``: only the dialect's own end marker proves the end of an
-            answer; ``optional``: a finish word and a cleanly ended body prove it too.
-        context_window: tokens, 1 or more; lets an empty answer be told from an overflow.
-        cut_as_complete: the provider tells an answer that its token cap cut as complete, so
-            one with as many output tokens as the cap allows is ``max-tokens``.
+            answer. ``optional``: a finish word and a cleanly ended body prove it too.
+        context_window: the model's window in tokens, 1 or more, or None. It shows whether an
+            empty answer is a prompt that fills the window.
+        cut_as_complete: whether the provider reports an answer that the token cap cut off as
+            complete. If so, an answer with exactly as many output tokens as the cap is
+            ``max-tokens``.
         images: whether image parts can be sent.
-        image_addresses: whether an image can be an ``https:`` address; else only its data.
-        call_ids: the pattern of the ids of tool calls; nine letters and digits must fit it.
-        unique_call_ids: whether an id may stand for one call of the whole history only.
-        tool_names: the pattern of the names of tools.
-        developer_role: whether there is a role ``developer``; else it is sent as ``system``.
-        alternate: user and assistant must take turns, the user first, after one system
-            message; a user message may not follow tool results.
-        one_system_message: all system messages are one, at the front; ``alternate`` implies it.
-        text_parts: whether text can be a list of parts; else the parts are joined.
+        image_addresses: whether an image can be an ``https:`` address. If not, only its data
+            can be sent.
+        call_ids: the pattern of tool-call ids. It must match nine letters and digits.
+        unique_call_ids: whether each id may belong to only one call in the whole history.
+        tool_names: the pattern of tool names.
+        developer_role: whether the provider has the role ``developer``. If not, such messages
+            are sent as ``system``.
+        alternate: whether user and assistant must take turns, the user first, after at most
+            one system message. A user message may then not follow tool results.
+        one_system_message: whether all system messages must be one message at the front.
+            ``alternate`` implies it.
+        text_parts: whether text can be a list of parts. If not, the parts are joined.
         blank_text: whether a text may be empty or blank.
-        reasoning_passback: on which answers their reasoning goes back: on those with
-            ``tool-calls``, ``always``, ``never``.
-        reasoning_filler: sent as the reasoning of such answers that have none, where the
-            provider refuses them without one; None sends none.
-        schema_without: the keywords that a tool's schema may not have.
+        reasoning_passback: which answers go back with their reasoning. ``tool-calls``: only
+            answers with tool calls. ``always``: all answers. ``never``: no answer.
+        reasoning_filler: the reasoning that is sent when such an answer has none, for a
+            provider that refuses the answer without reasoning. None adds nothing.
+        schema_without: keywords that a tool's schema may not have; they are left out.
     Raises:
-        ValueError, TypeError: for a value that cannot be.
+        ValueError, TypeError: for a value that its field cannot have.
     """
 
     done_marker: str = NOT_GIVEN
@@ -100,11 +105,11 @@ class DialectOptions:
     WORDS: ClassVar[Mapping[str, Any]] = FrozenDict(
         done_marker=DONE_MARKERS, reasoning_passback=REASONING_PASSBACK
     )
-    """The fields that have one of a few words, and those words."""
+    """The words that a field may have, by the field's name."""
     PATTERNS: ClassVar[Mapping[str, str]] = FrozenDict(
         call_ids=MADE_CALL_ID, tool_names=MADE_TOOL_NAME
     )
-    """The fields that are patterns, and a text that must fit each."""
+    """A text that the pattern in a field must match, by the field's name."""
 
     def __post_init__(self) -> None:
         for name, value in self.given().items():
@@ -129,14 +134,14 @@ class DialectOptions:
             object.__setattr__(self, "schema_without", _read_words(given["schema_without"]))
 
     def given(self) -> Dict[str, Any]:
-        """Return the fields that are given, by name."""
+        """Return the given fields by name."""
         return {name: value for name, value in vars(self).items() if value is not NOT_GIVEN}
 
     def over(self: Options, lower: DialectOptions) -> Options:
-        """Return these options, with the fields not given here taken from ``lower``.
+        """Return these options; the fields that are not given are taken from ``lower``.
 
         Raises:
-            TypeError: where the two are options of different dialects.
+            TypeError: if the two are options of different dialects.
         """
         if not isinstance(lower, type(self)) and not isinstance(self, type(lower)):
             raise TypeError(f"{type(self).__name__} do not fit a dialect of {type(lower).__name__}")
@@ -145,7 +150,7 @@ class DialectOptions:
         return made  # type: ignore[no-any-return]
 
     def resolved(self: Options, **facts: Any) -> Options:
-        """Return the options with every field given, ``facts`` over what these give."""
+        """Return the options with a value in every field; ``facts`` replace fields by name."""
         return type(self)(**{**self.DEFAULTS, **self.given(), **facts})
 
 
@@ -155,9 +160,9 @@ def _check_pattern(name: str, value: Any, sample: str) -> None:
     try:
         fits = not value or re.compile(value).fullmatch(sample)
     except re.error as exc:
-        raise ValueError(f"{name} is no pattern: {exc}") from None
+        raise ValueError(f"{name} is not a regular expression: {exc}") from None
     if not fits:
-        raise ValueError(f"{name} must take texts such as {sample!r}: {value!r} does not")
+        raise ValueError(f"{name} must match a text such as {sample!r}; {value!r} does not")
 
 
 def _read_words(value: Any) -> Tuple[str, ...]:

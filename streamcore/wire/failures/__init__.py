@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: MIT
-"""What a provider's error means: one ``Failure`` with a code to route on.
+"""What a provider's error means: one ``Failure`` with a code for programs.
 
 In: a non-2xx answer (status, headers, body), or an error object inside a stream.
-Out: ``errors.Failure``. Refused: nothing; whatever comes in, a failure comes out.
-``payload``: the error in a stream's payload. ``body``: an error answer's body.
-``facts``: what both say. ``codes`` and ``words``: the code (DESIGN.md §6), and whether
-another try can help. ``headers``: waits and ids. ``message``: the sentence for people.
-The modules that judge an error are loaded when the first one comes: most streams have none.
-Pure: no I/O; the wall clock is an argument and only matters to Retry-After dates.
+Out: ``errors.Failure``. Refused: nothing; every input gives a failure.
+
+    payload        finds the error in a payload of a stream
+    body           reads the body of an error answer
+    facts          the names, sentences and numbers that an error holds
+    codes, words   the code (DESIGN.md §6), and whether another try can help
+    headers        waits and request ids
+    message        the sentence for people
+
+Most streams have no error, so the modules that read one are loaded when the first comes.
+Pure: no I/O. The wall clock is an argument; only a date in Retry-After needs it.
 """
 
 from __future__ import annotations
@@ -26,7 +31,7 @@ __all__ = [
     "retry_after_seconds",
 ]
 
-_NOTHING_SAID = "the provider sent an error that says nothing"
+_NOTHING_SAID = "the provider sent an error without a message"
 
 
 def failure_from_answer(
@@ -39,17 +44,18 @@ def failure_from_answer(
     now: Optional[float] = None,
     secrets: Sequence[str] = (),
 ) -> Failure:
-    """Say what a non-2xx answer means.
+    """Return the failure that a non-2xx answer means.
 
     Args:
         status: the HTTP status, 300 or more.
         headers: the answer's headers, in any case.
-        body: what was read of the body; it may be empty, cut, HTML or no text at all.
-        address: where the request went; the message names it without user and query.
-        id_headers: the headers that may hold the request's id, as ``request_id`` takes them.
-        now: seconds since the epoch, for Retry-After dates; by default the wall clock.
+        body: the part of the body that was read. It may be empty, cut off, HTML or not text.
+        address: where the request went. The message names it without user and query.
+        id_headers: the headers that may hold the request's id, best first; by default
+            ``REQUEST_ID_HEADERS``.
+        now: seconds since the epoch, for dates in Retry-After; by default the wall clock.
         secrets: texts that must not appear in the message.
-    Returns: the failure, phase ``headers``. Rules: DESIGN.md §6.
+    Returns: the failure, with the phase ``headers``. The rules are in DESIGN.md §6.
     """
     from .body import read_body
     from .codes import code_for, helps_to_retry
@@ -57,11 +63,11 @@ def failure_from_answer(
 
     given = lowered(headers)
     facts = ErrorFacts(secrets)
-    if 300 <= status < 400:  # what a redirect's body says is not about the request
+    if 300 <= status < 400:  # the body of a redirect is not about the request
         code, words = f"HTTP_{status}", redirection(given.get("location", ""))
     else:
         excuse = read_body(body, given, facts)
-        if "x-amzn-errortype" in given:  # Bedrock's type is not in its body
+        if "x-amzn-errortype" in given:  # Bedrock sends the type in a header, not in the body
             facts.read_names({"type": given["x-amzn-errortype"]})
         code = code_for(status, facts)
         words = facts.sentence() or excuse
@@ -85,13 +91,15 @@ def failure_from_payload(
     *,
     secrets: Sequence[str] = (),
 ) -> Failure:
-    """Say what an error inside a stream means, as its HTTP status would have.
+    """Return the failure that an error inside a stream means.
+
+    The error gets the same code as an error answer of its status.
 
     Args:
-        error: what ``find_error`` found: any JSON value.
-        payload: the whole payload, for a code, status or request id beside the error.
+        error: the error that ``find_error`` found: any JSON value.
+        payload: the whole payload. A code, status or request id may be beside the error.
         secrets: texts that must not appear in the message.
-    Returns: the failure, phase ``body``. Never raises. Rules: DESIGN.md §6, §8.4.
+    Returns: the failure, with the phase ``body``. The rules are in DESIGN.md §6 and §8.4.
     """
     from .codes import code_for, helps_to_retry
     from .facts import ErrorFacts, shown
@@ -104,7 +112,7 @@ def failure_from_payload(
     words = facts.sentence() or shown(error) or _NOTHING_SAID
     return Failure(
         code,
-        one_line(words, secrets) or _NOTHING_SAID,  # a sentence of control characters only
+        one_line(words, secrets) or _NOTHING_SAID,  # the words may be control characters only
         helps_to_retry(code, facts),
         facts.status,
         facts.retry_after,

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""The body of an error answer: what it says, or why it says nothing.
+"""Reads the body of an error answer.
 
-In: the body's bytes, as far as they were read: JSON, cut or broken JSON, an event
-stream, plain words, a web page, or no text at all.
-Out: what it says, added to ``ErrorFacts``, and words for the case that it says nothing.
-Refused: nothing, because no body may hide the status.
+In: the bytes of the body that were read: JSON, cut or broken JSON, an event stream, plain
+words, a web page, or bytes that are not text.
+Out: the facts of the body, added to ``ErrorFacts``, and words to show if it holds none.
+Refused: nothing, because a bad body must not hide the status.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ _NO_TEXT = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\ufffd]")
 
 _COMPRESSED = re.compile(r"gzip|deflate|\bbr\b|zstd|compress", re.IGNORECASE)
 
-# Where a page says what is wrong. Words stand between two tags, so a search costs no more
-# than the length of the page.
+# The elements of a page that tell what is wrong. The pattern ends at the next tag, so a search
+# takes time in proportion to the length of the page.
 _PAGE_WORDS = re.compile(r"<(?:title|message|p)\b[^<>]*>([^<]*)", re.IGNORECASE)
 _LINE_BREAKS = re.compile(r"<br\s*/?>", re.IGNORECASE)
 
-# What to look for in broken JSON: names of one thing, and whether they hold a sentence.
+# The keys to look for in broken JSON, and whether their value is a sentence.
 _PIECES = (
     ("message|msg|error_message", True),
     ("code|error_code", False),
@@ -33,12 +33,12 @@ _PIECES = (
 
 
 def read_body(body: bytes, given: Mapping[str, str], facts: ErrorFacts) -> str:
-    """Add to ``facts`` what a body says; return what to tell where it says nothing.
+    """Add what a body says to ``facts``; return words to show if ``facts`` has no sentence.
 
     Args:
-        body: what was read of it, decoded.
+        body: the part of the body that was read, decompressed.
         given: the answer's headers, under lower-case names.
-        facts: what is known of the error so far.
+        facts: the facts of the error so far.
     """
     text = body.decode("utf-8-sig", "replace").strip()
     if not text:
@@ -50,23 +50,23 @@ def read_body(body: bytes, given: Mapping[str, str], facts: ErrorFacts) -> str:
         return f"the body is {kind}{_page_words(text)}"
     if 10 * len(_NO_TEXT.findall(text)) > len(text):
         return "the body is not text"
-    if text.startswith(("data:", "event:", ":")):  # an error told as a stream
+    if text.startswith(("data:", "event:", ":")):  # an error sent as a stream
         text = _first_data(text)
     if text[0] not in '{["':
         facts.add_message(text)
-        return "the body says nothing"
+        return "the body has no message"
     value = parsed(text)
     if value is None:
         _salvage(text, facts)
         return "the body is broken JSON"
     facts.read(value)
-    return shown(value) or "the body says nothing"
+    return shown(value) or "the body has no message"
 
 
 def _page_words(text: str) -> str:
-    """Return the title of a page and its first paragraph: they say what a person would read.
+    """Return the title of a page and its first paragraph, for people.
 
-    They are shown only. No code is read from them, for they are not about the request.
+    No code is taken from these words, because they are not about the request.
     """
     from html import unescape  # 5 ms to import, for a rare body
 
@@ -80,13 +80,13 @@ def _first_data(text: str) -> str:
 
 
 def _salvage(text: str, facts: ErrorFacts) -> None:
-    """Find the message and the names in JSON that was cut off or is broken."""
+    """Add the message and the names found in JSON that is cut off or broken."""
     for keys, is_sentence in _PIECES:
         found = re.search(rf'"(?:{keys})"\s*:\s*(?:"((?:[^"\\]|\\.)*)|(\d{{1,9}})\b)', text, re.S)
         if found is None:
             continue
         value = found.group(1) or found.group(2) or ""
-        plain = parsed(f'"{value}"') or value  # its escapes undone, where they are whole
+        plain = parsed(f'"{value}"') or value  # with its escapes read, if they are whole
         if not is_sentence:
             facts.add_name(plain)
         elif not facts.messages:

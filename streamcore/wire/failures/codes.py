@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Which code an error has, and whether another try can help.
 
-In: the HTTP status, where there is one, and the ``ErrorFacts``.
-Out: a code of ``errors.CODES``, or ``HTTP_<n>``; a yes or no. Refused: nothing.
-The rule (DESIGN.md §6): an exact provider code or type, then 401, then 402, then words
-about a rate per time, about money, about any rate, about the content, about context, about
-the key, then the status. To teach a new error: add its name, with whose it is, or, where
-only its words tell, a branch of a pattern in ``words``; and a row in the tests.
+In: the HTTP status, if there is one, and the ``ErrorFacts``. Out: a code of ``errors.CODES``
+or ``HTTP_<n>``, and whether another try can help. Refused: nothing. The order (DESIGN.md §6):
+an exact provider code or type, then 401 and 402, then words about a rate per time, money, any
+rate, the content, the context and the key, then the status. To add an error, add its name with
+its provider here. If only its words identify it, extend a pattern in ``words``. Add a row to
+the tests, too.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from ...values.errors import is_retryable
 from . import words
 from .facts import ErrorFacts
 
-# Names are written without case and punctuation (RateLimitReached = rate_limit_reached).
-# Under a code stand names that mean one thing whatever the status. Under a status stand vague
-# ones, and what they stand for where no number says it: in an error inside a 200 stream.
+# Names are in lower case without punctuation (RateLimitReached = rate_limit_reached). Under a
+# code are names that mean that code with any status. Under a status are vaguer names. They mean
+# that status only if the error has no status itself, as an error inside a 200 stream.
 NAMES: Dict[Union[str, int], Tuple[str, ...]] = {
     "CONTEXT_WINDOW_EXCEEDED": (
         "contextlengthexceeded contextwindowexceeded modelcontextwindowexceeded",  # OpenAI, …
@@ -79,22 +79,23 @@ NAMES: Dict[Union[str, int], Tuple[str, ...]] = {
 MEANINGS: Dict[str, Union[str, int]] = {
     name: meaning for meaning, lines in NAMES.items() for line in lines for name in line.split()
 }
-"""The code, or else the HTTP status, that a provider's own code, type or reason stands for."""
+"""The code or the HTTP status that a provider's own code, type or reason means."""
 
 CODE_BY_STATUS: Dict[Optional[int], str] = {
     **dict.fromkeys((400, 422), "INVALID_REQUEST"), **dict.fromkeys((401, 403), "AUTH"),
     402: "QUOTA", 408: "TIMEOUT", 429: "RATE_LIMIT", None: "SERVER",
-    413: "INVALID_REQUEST",  # too many bytes; too many tokens only where the words say so
+    413: "INVALID_REQUEST",  # too many bytes; it means too many tokens only if words say so
 }  # fmt: skip
-"""The code of a status below 500 where nothing else tells; any other is ``HTTP_<n>``."""
+"""The code of a status below 500 if nothing else tells; any other is ``HTTP_<n>``."""
 
-# With these no other try helps, even where a gateway sends 429 or 503 with them.
+# After these no other try helps, even if a gateway sends 429 or 503 with them.
 _HOPELESS_NAMES = frozenset((
     *("modelnotfound", "modelnotsupported", "modelnotexist", "nosuchmodel", "invalidmodel"),
     *("deploymentnotfound", "notsupportederror", "unsupportedmodel", "unknownmodel"),
 ))  # fmt: skip
 
-# Wrong on these: 401 and 403 are about the caller, 429 about time (long prompts use up rates).
+# With these statuses, words about context do not mean a full context window: 401 and 403 are
+# about the caller, and 429 is about time, because long prompts use up a rate.
 _NEVER_CONTEXT = (401, 403, 429)
 _MAYBE_KEY = (400, None)  # Google and Cloudflare send 400 for a wrong key
 
@@ -103,14 +104,14 @@ def code_for(status: Optional[int], facts: ErrorFacts) -> str:
     """Return the code of an error.
 
     Args:
-        status: the HTTP status, 400 or more; None for an error in a stream that names none.
-        facts: what was found in the error.
+        status: the HTTP status, 400 or more; None for an error in a stream without one.
+        facts: the facts of the error.
     """
     meanings = [MEANINGS.get(_plain(name)) for name in facts.names]
     codes = [meaning for meaning in meanings if isinstance(meaning, str)]
     if status is None:
         status = next((meaning for meaning in meanings if isinstance(meaning, int)), None)
-    if codes:  # gateways call each 429 a rate limit, whatever the error they hand on says
+    if codes:  # another code goes first: gateways name every 429 a rate limit
         code = min(codes, key="RATE_LIMIT".__eq__)
     elif status in (401, 402):
         code = CODE_BY_STATUS[status]
@@ -122,7 +123,7 @@ def code_for(status: Optional[int], facts: ErrorFacts) -> str:
 
 
 def helps_to_retry(code: str, facts: ErrorFacts) -> bool:
-    """Say whether another try can help: what the code implies, unless the error rules it out."""
+    """Say whether another try can help: the code allows it, and no name or word excludes it."""
     if not is_retryable(code) or _HOPELESS_NAMES.intersection(map(_plain, facts.names)):
         return False
     text = _text(facts)
@@ -149,13 +150,13 @@ def _code_by_status(status: Optional[int]) -> str:
 
 
 def _plain(name: str) -> str:
-    """RateLimit_Reached → ratelimitreached; the type out of AWS's ``ns#Type:url``."""
+    """RateLimit_Reached → ratelimitreached; of AWS's ``namespace#Type:url`` only the type."""
     name = name.split("#")[-1].split(":")[0]
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
 def _text(facts: ErrorFacts) -> str:
-    """Return the sentences and, word by word, the names: MonthlyLimit_reached → Monthly Limit …"""
+    """Return the sentences, and the names split into words: MonthlyLimit → Monthly Limit."""
     names = re.sub(r"(?<=[a-z])(?=[A-Z])|[_.-]+", " ", "\n".join(facts.names))
     text = "\n".join((*facts.messages, names))
-    return re.sub(r"https?://\S+", " ", text)  # the address of a page on rate limits says nothing
+    return re.sub(r"https?://\S+", " ", text)  # a link to a page on rate limits proves nothing

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The facts in one error, before anybody judges it: names, sentences and numbers.
+"""The facts in one error: its names, sentences and numbers. ``codes`` judges them.
 
-In: an error as JSON has it: an object, a list, a sentence, a number, nested in any way.
-Out: what it says, in order, secrets masked, bounded in length. Refused: nothing. What is
-unknown is passed over, and a bound on the values looked at ends what does not end.
+In: an error as a JSON value: an object, a list, a sentence or a number, nested in any way.
+Out: its facts, in order, with secrets masked and bounded in length. Refused: nothing.
+Unknown keys are skipped. At most ``_NODES`` values are read, however deep an error nests.
 The keys are those that providers and gateways were seen to use.
 """
 
@@ -18,11 +18,11 @@ from .headers import seconds
 from .message import one_line
 from .payload import MESSAGE_KEYS, http_status
 
-_NODES = 100  # values looked at, so levels too; error bodies hold a dozen
-_ITEMS = 8  # of one list; the rest of a long list of faults says the same
-_TEXT_CHARACTERS = 8192  # no error sentence is longer; bounds the word tests
-_NAME_CHARACTERS = 200  # a type of AWS fits, with its namespace and URL
-_SENTENCES = 3  # what a gateway says, what its provider said, and one more
+_NODES = 100  # values read of one error, which bounds its depth too; most hold a dozen
+_ITEMS = 8  # items read of one list; the rest of a long list of faults says the same
+_TEXT_CHARACTERS = 8192  # kept of a sentence; bounds the time of the word tests
+_NAME_CHARACTERS = 200  # kept of a name; a type of AWS fits, with its namespace and URL
+_SENTENCES = 3  # shown: the gateway's, its provider's, and one more
 
 _CODE_KEYS = ("code", "error_code", "errorCode", "errorcode", "Code", "reason")
 _TYPE_KEYS = ("type", "error_type", "__type", "status")
@@ -38,21 +38,25 @@ _JSON_START = re.compile(r"[\[{]\s{0,20}[\[{\"]")
 
 
 class ErrorFacts:
-    """What was found in one error."""
+    """The facts of one error.
+
+    Args:
+        secrets: texts that must not appear in them.
+    """
 
     def __init__(self, secrets: Sequence[str] = ()) -> None:
-        self.secrets = secrets  # masked before anything is cut: half a secret is not recognised
+        self.secrets = secrets  # masked before a text is cut, because half a secret is not found
         self.messages: List[str] = []  # sentences, outermost first
-        self.names: List[str] = []  # codes, types, reasons: what a table can know
+        self.names: List[str] = []  # codes, types and reasons, which ``codes`` looks up
         self.details: Dict[str, Any] = {}  # the first type and code, as the provider wrote them
         self.status: Optional[int] = None  # the first number that is an HTTP error status
-        self.param: str = ""  # the request's field the provider complains about
+        self.param: str = ""  # the field of the request that the provider complains about
         self.request_id: Optional[str] = None
-        self.retry_after: Optional[float] = None  # seconds, where the body asks for a wait
-        self._nodes = 0  # values looked at so far
+        self.retry_after: Optional[float] = None  # seconds, if the body asks for a wait
+        self._nodes = 0  # values read so far
 
     def read(self, value: Any) -> None:
-        """Add what an error says, and what the errors inside it say."""
+        """Add the facts of an error, and of the errors inside it."""
         self._nodes += 1
         if self._nodes > _NODES:
             return
@@ -67,7 +71,7 @@ class ErrorFacts:
             self.add_name(value)
 
     def read_names(self, value: Mapping[str, Any]) -> None:
-        """Add the names and numbers of one object, and no sentence."""
+        """Add the names and numbers of one object, but not its sentence."""
         for key in _NAME_KEYS:
             kept = self.add_name(value.get(key))
             kind = "code" if key in _CODE_KEYS else "type" if key in _TYPE_KEYS else None
@@ -82,7 +86,7 @@ class ErrorFacts:
             self.retry_after = seconds(value["retryDelay"])  # google.rpc.RetryInfo, "20.5s"
 
     def add_name(self, value: Any) -> Optional[str]:
-        """Keep a code, type or reason, and return it; an HTTP status is kept as the status."""
+        """Keep a code, type or reason and return it; keep an HTTP status as ``status``."""
         number = http_status(value)
         if number is not None:
             self.status = self.status or number
@@ -95,13 +99,13 @@ class ErrorFacts:
         return None
 
     def add_message(self, text: str) -> None:
-        """Keep a sentence, unless one already kept says it too."""
+        """Keep a sentence, unless a kept sentence contains it."""
         text = redact(text, self.secrets).strip()[:_TEXT_CHARACTERS]
         if text and not any(text in message for message in self.messages):
             self.messages.append(text)
 
     def sentence(self) -> str:
-        """Return the provider's words; its names where it said no more; else nothing."""
+        """Return the provider's sentences, or else its names, or else ""."""
         said = self.messages[:_SENTENCES]
         text = "; ".join([*(one.rstrip(" .:;") for one in said[:-1]), *said[-1:]])
         if not text:
@@ -112,21 +116,21 @@ class ErrorFacts:
         self.read_names(value)
         said = next((value[key] for key in MESSAGE_KEYS if value.get(key)), None)
         if isinstance(said, str) and isinstance(value.get("loc"), (list, tuple)):
-            said = f"{_path(value['loc'])}: {said}"  # FastAPI says apart which field is wrong
+            said = f"{_path(value['loc'])}: {said}"  # FastAPI names the wrong field in ``loc``
         if said is not None:
             self.read(said)
         for key in _NESTED_KEYS:
             inner = value.get(key)
             if key == "error" and said is not None and isinstance(inner, str):
-                self.add_name(inner)  # {"error": "Not Found", "message": "…"}: no sentence
+                self.add_name(inner)  # {"error": "Not Found", "message": "…"}: it is a name
             elif inner is not None:
                 self.read(inner)
 
     def _read_text(self, text: str) -> None:
-        """Read a sentence, or one that quotes JSON: gateways hand on what they were told."""
+        """Read a sentence, and the error in JSON that it may quote, as gateways do."""
         start = _JSON_START.search(text)
         inner = parsed(text[start.start():]) if start else None
-        quoted = ErrorFacts(self.secrets)  # apart: JSON without a sentence was no quoted error
+        quoted = ErrorFacts(self.secrets)  # separate: JSON without a sentence is not an error
         quoted._nodes = self._nodes
         quoted.read(inner)
         if start is None or not quoted.messages:
@@ -145,17 +149,17 @@ def parsed(text: str) -> Any:
     """Return the value of the JSON document that a text begins with, or None."""
     try:
         return json.JSONDecoder().raw_decode(text)[0]
-    except (ValueError, RecursionError):  # no JSON, or more than Python takes
+    except (ValueError, RecursionError):  # not JSON, or nested deeper than Python can read
         return None
 
 
 def shown(value: Any) -> str:
-    """Return a value as JSON; empty where there is nothing to show."""
+    """Return a value as JSON, or "" if it is empty or cannot be shown."""
     if value is None or value in ({}, [], ""):
         return ""
     try:
         return json.dumps(value, ensure_ascii=False)
-    except (ValueError, TypeError, RecursionError):  # no JSON value, or too deep to show
+    except (ValueError, TypeError, RecursionError):  # not a JSON value, or nested too deeply
         return ""
 
 

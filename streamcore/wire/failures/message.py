@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The message of a failure: one line for people, without markup or secrets.
 
-In: a provider's words, a status, an address. Out: text for a log line, at most 500
-characters, that can be written anywhere. Refused: nothing.
+In: a provider's words, a status, an address. Out: a text of at most 500 characters for a log
+line. Any encoding can write it. Refused: nothing.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Sequence
 
 from ...values.redaction import redact
 
-_MESSAGE_CHARACTERS = 500  # a person reads it in a log line
-_ADDRESS_CHARACTERS = 255  # the longest a name in the DNS can be, RFC 1035 §2.3.4
+_MESSAGE_CHARACTERS = 500  # a person reads the message in a log line
+_ADDRESS_CHARACTERS = 255  # the longest name that the DNS allows, RFC 1035 §2.3.4
 
 _PAGE = re.compile(r"<(?:!doctype|html)\b.*", re.IGNORECASE | re.DOTALL)
 _TAGS = re.compile(r"</?(?:p|br|b|i|a|em|strong|div|span|h[1-6]|pre|hr)\b[^<>]{0,300}>", re.I)
@@ -23,9 +23,9 @@ _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 def one_line(text: str, secrets: Sequence[str]) -> str:
-    """Return a text as one short line: no markup, control character or secret in it."""
+    """Return a text as one short line without markup, control characters or secrets."""
     text = _TAGS.sub(" ", _PAGE.sub("(a web page)", text))
-    text = redact(text, secrets)  # before it is cut: half a secret is not recognised
+    text = redact(text, secrets)  # masked before the text is cut: half a secret is not found
     text = _LONE_HALVES.sub("\ufffd", text)
     text = " ".join(_CONTROLS.sub(" ", text).split())
     cut = _MESSAGE_CHARACTERS - 1
@@ -35,11 +35,11 @@ def one_line(text: str, secrets: Sequence[str]) -> str:
 def status_line(status: int, address: str, secrets: Sequence[str]) -> str:
     """404 → HTTP 404 Not Found from https://api.example/v1/chat/completions
 
-    The address is told without its user and query, for both can be secrets.
+    The address is shown without its user and query, because both can be secrets.
     """
     try:
         line = f"HTTP {status} {HTTPStatus(status).phrase}"
-    except ValueError:  # no standard one: Cloudflare's 52x, Anthropic's 529
+    except ValueError:  # not a standard status, such as Cloudflare's 52x and Anthropic's 529
         line = f"HTTP {status}"
     scheme, marked, rest = re.split(r"[?#]", address, maxsplit=1)[0].partition("://")
     host, slash, path = rest.partition("/")
@@ -48,14 +48,14 @@ def status_line(status: int, address: str, secrets: Sequence[str]) -> str:
 
 
 def redirection(location: str) -> str:
-    """Say where a redirect would lead: the host alone, for paths and queries can be secrets."""
-    from urllib.parse import urlsplit  # as rare, and as dear, as the date of a Retry-After
+    """Say to which host a redirect leads; its path and query are left out as possible secrets."""
+    from urllib.parse import urlsplit  # slow to import, for a rare status
 
-    if not location.strip():  # 304 has none, and is no redirect
-        return "not redirected to any address; the base URL may be wrong"
+    if not location.strip():  # a 304 has no location and is not a redirect
+        return "redirected without an address; the base URL may be wrong"
     try:
         parts = urlsplit(location.strip())
-        host = parts.netloc.rpartition("@")[2]  # never the query, never the user
+        host = parts.netloc.rpartition("@")[2]  # without the user
     except ValueError:  # a broken address
         where = " to an address that cannot be read"
     else:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Where in a stream's payload an error is, if one is.
+"""Finds the error in a payload of a stream.
 
-In: a payload and the name of its event. Out: the error as it stands there, or None.
-Refused: nothing. The rule is DESIGN.md §8.4: an error fails the stream wherever it
-sits, choices beside it included; what only looks like one counts without choices only.
+In: a payload and the name of its event. Out: the error as it is in the payload, or None.
+Refused: nothing. The rule is DESIGN.md §8.4: an error fails the stream wherever it is, even
+beside choices. A payload that only looks like an error is one only if it has no choices.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ MESSAGE_KEYS = (
     *("message", "msg", "error_message", "error_msg", "errorMessage", "errorMsg"),
     *("status_msg", "faultstring", "Message"),
 )
-"""The names under which an error tells its sentence."""
+"""The keys that may hold the sentence of an error."""
 
 _CODE_KEYS = ("code", "error_code", "error_type", "errorCode", "__type")
 _STATUS_KEYS = ("status", "status_code", "statusCode", "code")
-# Codes of an envelope round something else.
+# Codes that say that all is well. They belong to an envelope around something else.
 _ALL_IS_WELL = (0, 200, "0", "200", "ok", "OK", "success", "Success", "SUCCESS")
 
 
 def find_error(payload: Mapping[str, Any], event_name: str = "message") -> Any:
     """Return the error that a stream's payload holds, or None (DESIGN.md §8.4).
 
-    An ``error`` counts unless it is null, false or ``""``: ``{}`` and 0 do, for an
-    answer that carries one cannot be trusted. So compare the result with None.
+    An ``error`` counts unless it is null, false or ``""``. Even ``{}`` and 0 count, because an
+    answer with an error cannot be trusted. So compare the result with None.
     """
     choices = payload.get("choices")
     first = choices[0] if isinstance(choices, list) and choices else None
@@ -40,7 +40,7 @@ def find_error(payload: Mapping[str, Any], event_name: str = "message") -> Any:
         payload.get("type"),
     ):
         return payload
-    # Groq tells in x_groq why it stopped early, OpenAI in the response that failed.
+    # Groq has an error in x_groq if it stopped early, OpenAI in the response that failed.
     for place in (payload.get("x_groq"), payload.get("response")):
         if isinstance(place, Mapping) and _says_something(place.get("error")):
             return place["error"]
@@ -51,10 +51,10 @@ def find_error(payload: Mapping[str, Any], event_name: str = "message") -> Any:
 
 
 def may_be_error(payload: Mapping[str, Any]) -> bool:
-    """Say whether a payload without choices may be an error in a shape nobody knows.
+    """Say whether a payload without choices may be an error of an unknown shape.
 
-    A sentence under a usual name is enough. A progress note looks the same, so such a
-    payload counts as an error only where the stream then ends without a finish word.
+    A sentence under a usual key is enough. A note about progress looks the same, so such a
+    payload counts as an error only if the stream then ends without a finish word.
     """
     if any(payload.get(key) in _ALL_IS_WELL for key in _CODE_KEYS):
         return False
@@ -62,7 +62,7 @@ def may_be_error(payload: Mapping[str, Any]) -> bool:
 
 
 def http_status(value: Any) -> Optional[int]:
-    """Return a number that can be an HTTP error status, however it is written, or None."""
+    """Return a number or numeric text from 400 to 599 as an HTTP error status, or None."""
     if isinstance(value, str) and re.fullmatch(r"\s*[45][0-9]{2}\s*", value):
         return int(value)
     if isinstance(value, (int, float)) and 400 <= value <= 599 and value == int(value):
@@ -71,7 +71,7 @@ def http_status(value: Any) -> Optional[int]:
 
 
 def _find_without_choices(payload: Mapping[str, Any]) -> Any:
-    """Find what is an error only because no answer is beside it."""
+    """Return an error that counts only in a payload without choices, or None."""
     for key in ("detail", "fault", "Error"):  # FastAPI; Apigee; AWS
         if _says_something(payload.get(key)):
             return payload[key]
@@ -82,7 +82,7 @@ def _find_without_choices(payload: Mapping[str, Any]) -> Any:
     if bad_status and payload.get("title"):
         return payload  # RFC 9457 problem details, as NVIDIA sends them
     named = bad_status or any(payload.get(key) for key in _CODE_KEYS)
-    # Cerebras, DashScope, Databricks and Cohere have no wrapper.
+    # Cerebras, DashScope, Databricks and Cohere send the fields of an error without a wrapper.
     return payload if named and may_be_error(payload) else None
 
 

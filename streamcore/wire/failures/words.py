@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What the sentences of errors are about, as patterns and numbers.
+"""Patterns that tell what the sentence of an error is about.
 
-In: the words of an error, in English or Chinese. Out: whether they speak of a rate, of
-money, of the content, of context or of the key, and whether another try is without hope.
-Refused: nothing. ``codes`` holds the order in which the patterns are asked.
+In: the words of an error, in English or Chinese. Out: whether they are about a rate, money,
+the content, the context or the key, and whether another try cannot help. Refused: nothing.
+``codes`` holds the order in which the patterns are tried.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import List, Pattern
 
 
 def _words(*patterns: str) -> Pattern[str]:
-    # Every repeat in the patterns is bounded: a hostile text costs no more than its length.
+    # Every repeat in the patterns is bounded, so a search takes time in proportion to the text.
     return re.compile("|".join(patterns), re.IGNORECASE)
 
 
 RATE_PER_TIME = _words(
-    # A limit of so much in so much time. Abbreviations like RPM count in their own case only.
+    # An amount per time. Abbreviations like RPM count only in upper case.
     r"\bper[ -]?(?:sec|min|hour|day)",
     r"(?:requests?|tokens?|queries|calls)/(?:s|m|h|d|sec|min|minute|hour|day)\b",
     r"(?-i:\b(?:[RQ]P[SMHD]|[IO]?TP[SMHD])\b)",
@@ -31,17 +31,17 @@ RATE_PER_TIME = _words(
 """A limit per second, minute or day: waiting helps."""
 
 RATE = _words(r"rate[ _-]?limit|too[ _]?many[ _]?requests")
-"""A limit of some kind. Gateways say so of spent money too, so words about money come first."""
+"""A limit of some kind. Gateways use these words for spent money too, so MONEY goes first."""
 
 MONEY = _words(
-    # Nothing left, or more to be bought.
+    # There is nothing left, or more must be bought.
     r"(?:insufficient|not enough|run out of|\bout of|no (?:remaining|more|available)"
     r"|requires more|purchase(?: more)?|add(?: more)?|have (?:any|enough|sufficient)"
     r"|used (?:up )?all(?: \w{1,20})?)"
     r"[ _-](?:\w{1,20}[ _])?(?:balance|credits?|quota|funds)",
     r"balance (?:is |was |has been )?"
     r"(?:too low|insufficient|not enough|exhausted|depleted|used up|negative|\$?0\b)",
-    # A quota, a budget, a cap on spending is used up, said either way round.
+    # A quota, a budget or a cap on spending is used up, in either word order.
     r"(?:exceeded|reached|exhausted|depleted|used up) (?:your|the|its) (?:[\w-]{1,20} ){0,3}"
     r"(?:quota|credits|balance|budget)",
     r"(?:quota|budget|credits?)[ _]?(?:has been |have been |is |are )?"
@@ -75,7 +75,7 @@ CONTENT = _words(
     # Sensitive or unlawful words; a review of the content that failed.
     r"敏感(?:词|内容|信息)|违规|内容(?:安全|审核)[^。]{0,12}(?:拦截|不通过|未通过|不合规|失败)",
 )
-"""The content is refused: the same request is refused again."""
+"""The content is refused. The same request would be refused again."""
 
 CONTEXT = _words(
     # The window by its name.
@@ -89,8 +89,8 @@ CONTEXT = _words(
     r"context (?:length|window|size) (?:is|of) (?:only )?\d",
     # SiliconFlow; Volcengine; GitHub Models.
     r"max_seq_len|exceed[^.]{0,30}\bmax message tokens|tokens[_ ]limit[_ ]reached",
-    # A prompt or an input that is too long. "input" and "prompt" must be there: a tool's
-    # description, an image or max_tokens can be too long in a request that fits.
+    # A prompt or an input is too long. The word "input" or "prompt" must be there, because a
+    # tool's description, an image or max_tokens can be too long in a request that fits.
     r"\b(?:prompt|input|conversation)(?: tokens?| length| text| sequence| is| are| was){0,3}"
     r" too (?:long|large)",
     r"\b(?:prompt|input)s? exceeds? (?:the )?max(?:imum)? (?:allowed )?(?:length|tokens?)",
@@ -101,38 +101,38 @@ CONTEXT = _words(
     r"max(?:imum)?(?: allowed)? (?:prompt|input|model|sequence) (?:length|len|tokens)\b",
     # Input and output together: nothing is left to answer in.
     r"\+ ?`?max_\w{0,12}tokens|must have less than \d+ tokens|max_tokens must be at least 1, got -",
-    # A limit of tokens; but tokens per minute, to wait for, are a rate.
+    # A limit of tokens. Tokens per minute are a rate instead.
     r"exceed(?:s|ed|ing)? (?:the )?(?:model|input|prompt)(?:'s)? token limit",
     r"input token count is \d+ but",
     r"exceed(?:s|ed|ing)?[^.]{0,40}max(?:imum)? (?:number of )?tokens? ?(?:limit|allowed)",
     r"too[ _]many[ _](?:input[ _]|prompt[ _])?tokens(?!,? (?:please |wait|per|processed))",
     r"reduce the (?:length|size) of (?:the |your )?(?:messages|prompt|input|conversation|context)",
-    # Context over or too long; over the context or the maximal length; input or prompt too long.
+    # Context exceeded or too long; over the context or the maximal length; input too long.
     r"上下文[^。]{0,12}(?:超|过长)|(?:超出|超过)[^。]{0,20}(?:上下文|最大长度|长度限制)",
     r"(?:输入|提示词?)[^。]{0,8}(?:过长|超长|超限)",
 )
-"""The prompt does not fit the model's window: a shorter one would (E4)."""
+"""The prompt does not fit the model's window; a shorter one would (E4)."""
 
 KEY = _words(
     # The key by its name.
     r"(?:invalid|incorrect|wrong|missing|expired|malformed|revoked|no|provide an) api[ _-]?key",
     r"api[ _-]?key[^.]{0,30}(?:not valid|invalid|incorrect|missing|expired|revoked|not found"
     r"|(?:is|was) required|not provided)",
-    # What the key was for.
+    # Authentication failed, or its data is wrong.
     r"unable to authenticate|authentication (?:fail|error|required)|authorization token missing",
     r"(?:invalid|missing|expired) (?:authentication|credentials?|access token|bearer)",
     r"^\W*unauthori[sz]ed|unauthenticated|no (?:\w{1,20} )?auth credentials|login fail",
-    # Authentication failed, said in two ways; an invalid token.
+    # Authentication failed, in two wordings; an invalid token.
     r"认证失败|鉴权失败|无效的令牌",
 )
-"""The key is missing or wrong, said with another status than 401."""
+"""The key is missing or wrong, in an error with another status than 401."""
 
 HOPELESS = _words(
     r"request too large|extra usage is required",
     r"\blimit(?: is| of|:|=)? ?['\"]?0\b(?![.,]?\d)",  # nothing at all is granted
     r"\bmodel\b[^.]{0,80}\bdoes(?: not|n't) exist",
 )
-"""Another try has no hope, whatever the status and the code."""
+"""Another try cannot help, whatever the status and the code."""
 
 _NUMBER = r"([0-9][0-9,]{0,15})"
 _LIMIT, _REQUESTED = rf"\blimit(?: is| of|:)? {_NUMBER}", rf"\brequested:? {_NUMBER}"
@@ -152,7 +152,7 @@ _ROOM = 0.9  # a prompt that fills more of the window leaves no room for an answ
 
 
 def asks_for_more_than_a_limit(text: str) -> bool:
-    """Say whether one request asks for more than its limit: "Limit 6000, Requested 12328"."""
+    """Say whether one request asks for more than a limit, as in "Limit 6000, Requested 12328"."""
     found = _BOTH.search(text)
     if found is None:
         return False
@@ -161,7 +161,10 @@ def asks_for_more_than_a_limit(text: str) -> bool:
 
 
 def only_the_cap_is_too_big(text: str) -> bool:
-    """Say whether the prompt fits the window with room to spare, and the output cap does not."""
+    """Say whether the prompt alone fits the window with room for an answer.
+
+    Then the output cap is what makes the request too big.
+    """
     window, parts = _WINDOW.search(text), list(_PROMPT.finditer(text))
     if window is None or not parts or not _CAP.search(text):
         return False

@@ -750,10 +750,10 @@ BAD: List[Tuple[str, List[Any], str]] = [
     ("text before the last result", [
         asks("a", "b"), Message("user", (ToolResult("a"), TextBlock("x"))), result("b"),
     ], "'b'"),
-    ("twice", [asks("a"), result("a"), result("a")], "second result with the id 'a'"),
-    ("orphan", [USER, result("x")], "no call with the id 'x'"),
+    ("twice", [asks("a"), result("a"), result("a")], "second result has the id 'a'"),
+    ("orphan", [USER, result("x")], "result without call has the id 'x'"),
     ("orphan beside a result", [asks("a"), result("a"), result("x")], "'x'"),
-    ("of the step before", [asks("a"), result("a"), asks("b"), result("a")], "no call"),
+    ("of the step before", [asks("a"), result("a"), asks("b"), result("a")], "without call"),
     ("after the step ended", [asks("a"), result("a"), USER, result("a")], "'a'"),
     ("one id for two calls", [asks("a", "a"), result("a"), result("a")], "two tool calls"),
     ("cut arguments", [
