@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Dict, List, Mapping
@@ -137,6 +139,14 @@ def test_options_of_another_dialect_are_refused() -> None:
         replace(get_profile("openai"), options=OtherOptions(other=True))
     with pytest.raises(TypeError, match="OtherOptions do not fit"):
         parse_stream([], options=OtherOptions(other=True))
+
+
+def test_option_that_is_of_another_class_is_refused_with_a_hint() -> None:
+    """In 0.1 the options of chat completions were ``DialectOptions``."""
+    with pytest.raises(TypeError, match="'think_tags'.*ChatCompletionsOptions"):
+        DialectOptions(think_tags=True)
+    made = ChatCompletionsOptions(think_tags=True)
+    assert copy.deepcopy(made) == pickle.loads(pickle.dumps(made)) == made
 
 
 def test_parse_stream_takes_options() -> None:

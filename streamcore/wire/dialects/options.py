@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Dict, Mapping, Optional, Tuple, TypeVar
+from typing import Any, ClassVar, Dict, Mapping, Optional, Tuple, Type, TypeVar
 
 from ...values.frozen import FrozenDict
 from ...values.limits import NOT_GIVEN as _NOT_GIVEN
@@ -110,6 +110,15 @@ class DialectOptions:
         call_ids=MADE_CALL_ID, tool_names=MADE_TOOL_NAME
     )
     """A text that the pattern in a field must match, by the field's name."""
+
+    def __new__(cls: Type[Options], *_args: Any, **given: Any) -> Options:
+        """Refuse a name that is not one of this dialect's options."""
+        for name in given.keys() - cls.DEFAULTS.keys():
+            raise TypeError(
+                f"{cls.__name__} has no option {name!r}; each dialect has options of its own, "
+                "such as ChatCompletionsOptions"
+            )
+        return super().__new__(cls)
 
     def __post_init__(self) -> None:
         for name, value in self.given().items():

@@ -17,9 +17,9 @@ from ....values.chunks import Finish, FinishReason, StreamChunk, UsageChunk
 from ....values.errors import Partial
 from ....values.limits import ResolvedLimits, resolve_limits
 from ... import failures
+from ...ending import check_empty
 from ...payload import malformed, named_error, provider_error, reader, shown, strictly
 from ...sse import SseEnd, SseEvent
-from ..chat_completions.ending import check_empty
 from ..dialect import Asked, JsonLoads
 from .content import Content
 from .ending import CAUTION, STOP_REASONS, closed_error, no_call_error, stop_error

@@ -11,8 +11,8 @@ from typing import Any, Dict, Mapping, Optional
 
 from ....values.errors import LlmError
 from ....values.strictjson import mend_text
+from ...ending import finish_error
 from ...sse import SseEnd
-from ..chat_completions.ending import finish_error
 
 STOP_REASONS: Mapping[str, str] = {
     "end_turn": "stop",

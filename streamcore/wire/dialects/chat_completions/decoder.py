@@ -18,13 +18,12 @@ from ....values.errors import Partial
 from ....values.limits import ResolvedLimits, resolve_limits
 from ....values.messages import Block
 from ... import failures
+from ...ending import check_empty, finish_error
 from ...sse import SseEnd, SseEvent
 from ...toolcalls import ToolCallAssembler
 from ..dialect import Asked
 from .deltas import DeltaReader
-from .ending import (
-    FinishWords, check_empty, closed_error, finish_error, is_at_cap, is_stop_hit, no_call_error,
-)
+from .ending import FinishWords, closed_error, is_at_cap, is_stop_hit, no_call_error
 from .facts import OFTEN_NULL, PLAIN_CHOICE, PLAIN_FRAME, Allowance
 from .options import ChatCompletionsOptions
 from .payload import (

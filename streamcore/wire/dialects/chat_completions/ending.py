@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Mapping, Optional, Tuple
 
-from ....values.errors import CODES, LlmError
+from ....values.errors import LlmError
 from ....values.strictjson import mend_text
 from ....values.usage import TokenUsage
 from ...growing import Count
@@ -41,8 +41,6 @@ _NATIVE_ERRORS = (
 """Words of the providers behind a gateway that mean an error; others may mean anything."""
 
 _CAUTION = {"stop": 0, "tool-calls": 1, "max-tokens": 2, "error": 3}  # of several, the highest wins
-
-_OWN_WORDS = ("CONTENT_FILTER", "INSUFFICIENT_SYSTEM_RESOURCE")  # codes that are finish words too
 
 
 class FinishWords:
@@ -113,20 +111,6 @@ def is_stop_hit(word: Optional[str], facts: Mapping[str, Any]) -> bool:
     return bool(named) or (word or "").lower() == "stop_sequence"
 
 
-def finish_error(word: str) -> LlmError:
-    """Return the error of an answer that ended with ``word``, which means none of the above."""
-    word = " ".join(mend_text(word).split())[:64]
-    code = word.upper()
-    if code == "MODEL_CONTEXT_WINDOW_EXCEEDED":
-        code = "CONTEXT_WINDOW_EXCEEDED"
-    elif code == "ERROR" or code.startswith("HTTP_"):
-        code = "SERVER"
-    elif code in CODES and code not in _OWN_WORDS:
-        code = "SERVER"  # a provider's word is not one of our own codes
-    said = f"the provider ended the answer with finish_reason {word!r}"
-    return LlmError(said, code, phase="body")
-
-
 def no_call_error() -> LlmError:
     """Return the error of an answer that says it ended with tool calls, and has none."""
     said = "the answer ended with tool calls and has none"
@@ -137,25 +121,6 @@ def is_at_cap(usage: Optional[TokenUsage], asked: Asked) -> bool:
     """Say whether an answer is exactly as long as its request allowed."""
     cap = asked.output_cap
     return cap is not None and usage is not None and usage.output_tokens == cap
-
-
-def check_empty(usage: Optional[TokenUsage], window: Optional[int], may_be: bool) -> None:
-    """Refuse an answer that ended well with nothing in it.
-
-    Args:
-        usage: what the provider reported.
-        window: the model's window, or None; where the input fills it, that is why.
-        may_be: whether the answer may be empty, as one after tool results may.
-    Raises:
-        LlmError: ``CONTEXT_WINDOW_EXCEEDED``, or ``EMPTY_RESPONSE`` where it may not be.
-    """
-    billed = usage.billed_input_tokens if usage is not None else None
-    if window is not None and billed is not None and billed >= window:
-        said = f"no answer, and {billed} input tokens fill the window of {window}"
-        raise LlmError(said, "CONTEXT_WINDOW_EXCEEDED", phase="body")
-    if not may_be:
-        said = "the answer ended well and holds nothing"
-        raise LlmError(said, "EMPTY_RESPONSE", phase="body")
 
 
 def closed_error(end: SseEnd, word: Optional[str], done_marker: str) -> LlmError:
