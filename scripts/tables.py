@@ -54,7 +54,7 @@ WHEN: Dict[str, str] = {
     "CONTEXT_WINDOW_EXCEEDED": "The request does not fit the model's context window.",
     "SERVER": "HTTP 5xx, or an error inside the stream.",
     "TRANSPORT": "DNS, refused, TLS, proxy, reset, broken framing; `phase` says where. After a bad "
-                 "certificate, a proxy that refuses, or a closed client, there is no other try.",
+                 "certificate, a proxy that forbids it, or a closed client, there is no other try.",
     "TIMEOUT": "A clock fired, or HTTP 408. `clock` names the clock, and the message names the "
                "setting to raise. After the total clock there is no other try.",
     "STREAM_CLOSED": "The body ended without a proven end.",

@@ -115,11 +115,14 @@ def answer(*parts: bytes, reason: Any = "end_turn") -> bytes:
 
 
 def make_decoder(
-    limits: Optional[Limits] = None, after_tools: bool = False, **options: Any
+    limits: Optional[Limits] = None,
+    after_tools: bool = False,
+    output_cap: Optional[int] = None,
+    **options: Any,
 ) -> AnthropicMessagesDecoder:
     """Make the decoder of one answer, with counters of its own."""
     chosen = AnthropicMessagesOptions(**options).resolved()
-    asked = Asked(None, after_tools)
+    asked = Asked(output_cap, after_tools)
     return AnthropicMessagesDecoder(chosen, resolve_limits(limits), {}, None, asked)
 
 

@@ -10,6 +10,7 @@ no library has to be imported.
 
 from __future__ import annotations
 
+import re
 import threading
 from typing import Dict, Iterator, List, Optional, Protocol, Sequence, Tuple
 
@@ -95,6 +96,9 @@ _LIBRARY_ERRORS = (ArithmeticError, AttributeError, LookupError, TypeError, Valu
 _HTTP = frozenset(("requests", "urllib3", "http"))
 _LIBRARIES = _HTTP | {"ssl", "socket", "email", "encodings", "chardet", "charset_normalizer"}
 _OURS = __name__.rpartition(".")[0] + "."
+# The sentence of http.client when a proxy refuses CONNECT: a login is missing, or the host is not
+# allowed. A later try is refused too, but for 408, 425 and 429, which are about time.
+_TUNNEL_FORBIDDEN = re.compile("Tunnel connection failed: 4(?!08|25|29)[0-9]{2}")
 _DEPTH = 12  # exceptions wrapped in exceptions; more than this is a cycle
 
 
@@ -251,7 +255,8 @@ def _error_for(meaning: str, root: BaseException, watch: Scene) -> LlmError:
         f"{_DOING[phase]} {watch.target} failed ({phase}): {_describe(root, watch.secrets)};"
         f" {_arrived(watch)}"
     )
-    return LlmError(text, "TRANSPORT", meaning != CERTIFICATE, phase=phase)
+    retryable = meaning != CERTIFICATE and not _TUNNEL_FORBIDDEN.search(str(root))
+    return LlmError(text, "TRANSPORT", retryable, phase=phase)
 
 
 def _phase_of(root: BaseException, watch: Scene) -> str:

@@ -29,6 +29,11 @@ def finish_error(word: str) -> LlmError:
     return LlmError(said, code, phase="body")
 
 
+def is_at_cap(usage: Optional[TokenUsage], cap: Optional[int]) -> bool:
+    """Say whether an answer has exactly as many output tokens as its request allowed."""
+    return cap is not None and usage is not None and usage.output_tokens == cap
+
+
 def check_empty(usage: Optional[TokenUsage], window: Optional[int], may_be: bool) -> None:
     """Refuse an answer that ended well with nothing in it.
 

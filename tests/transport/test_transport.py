@@ -435,6 +435,20 @@ def test_proxy_that_refuses_the_tunnel_is_transport() -> None:
     assert "407" in str(error)
 
 
+@pytest.mark.parametrize("status, retryable", [
+    ("401 Unauthorized", False), ("403 Forbidden", False), ("404 Not Found", False),
+    ("407 Proxy Authentication Required", False), ("408 Request Timeout", True),
+    ("429 Too Many Requests", True), ("502 Bad Gateway", True), ("503 for host 403", True),
+])
+def test_tunnel_that_is_not_allowed_is_not_tried_again(status: str, retryable: bool) -> None:
+    """A wait gives no login and opens no host; it can help a proxy that is busy."""
+    with Proxy(status=status) as proxy:
+        transport = Transport(proxies={"https": proxy.url})
+        error, _ = outcome(lambda: post(transport, "https://127.0.0.1:9/v1"))
+        transport.close()
+    assert (error.code, error.retryable) == ("TRANSPORT", retryable)
+
+
 # -- the caller's own session --------------------------------------------------------------
 
 

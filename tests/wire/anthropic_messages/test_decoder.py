@@ -149,6 +149,21 @@ def test_calls_at_the_token_limit_are_dropped() -> None:
     assert outcome.diagnostics["tool_calls_dropped"] == 2
 
 
+@pytest.mark.parametrize("option, finish", [(True, "max-tokens"), (False, "tool-calls")])
+def test_answer_as_long_as_the_cap_is_cut_where_the_server_does_not_tell(
+    option: bool, finish: str
+) -> None:
+    """Under cut_as_complete its calls are dropped; elsewhere it is only counted."""
+    body = start() + call(0, "t", "f") + ends("tool_use", output_tokens=7)
+    outcome = run(body, output_cap=7, cut_as_complete=option)
+    assert (outcome.message.finish, len(outcome.message.tool_calls)) == (finish, 1 - option)
+    assert getattr(outcome.chunks[-1], "raw") == "tool_use"
+    assert outcome.diagnostics["output_at_cap"] == 1
+    for cap in (8, None):
+        outcome = run(body, output_cap=cap, cut_as_complete=option)
+        assert outcome.message.finish == "tool-calls" and "output_at_cap" not in outcome.diagnostics
+
+
 def test_call_beside_end_turn_is_a_call() -> None:
     """Gateways say end_turn beside a tool_use block."""
     message = run(answer(call(0, "t", "f", '{"x"', ": 1}"))).message

@@ -17,7 +17,7 @@ from ....values.chunks import Finish, FinishReason, StreamChunk, UsageChunk
 from ....values.errors import Partial
 from ....values.limits import ResolvedLimits, resolve_limits
 from ... import failures
-from ...ending import check_empty
+from ...ending import check_empty, is_at_cap
 from ...payload import malformed, named_error, provider_error, reader, shown, strictly
 from ...sse import SseEnd, SseEvent
 from ..dialect import Asked, JsonLoads
@@ -44,8 +44,8 @@ class AnthropicMessagesDecoder:
         diagnostics: counters by name of what was skipped, repaired or dropped;
             the caller's dict is written to.
         json_loads: a faster parser of one JSON text; what it refuses is read strictly.
-        asked: what is known of the request. After tool results a model may end its turn with
-            nothing more to say.
+        asked: what is known of the request: its output cap, and whether it ended with tool
+            results, after which a model may have nothing more to say.
     ``done`` turns true when the finish chunk was returned.
     """
 
@@ -60,7 +60,7 @@ class AnthropicMessagesDecoder:
         self.done = False
         self.diagnostics = {} if diagnostics is None else diagnostics
         self._options = options or AnthropicMessagesOptions().resolved()
-        self._after_tools = asked.after_tools
+        self._asked = asked
         self._read = reader(json_loads)
         self._content = Content(limits or resolve_limits(), self._count)
         self._open = self._content.open
@@ -258,13 +258,16 @@ class AnthropicMessagesDecoder:
         kind = _meaning(word)
         if kind == "error":
             raise stop_error(word, self._extras.get("stop_details"))
+        usage = self._usage.read()
+        if kind in ("stop", "tool-calls") and is_at_cap(usage, self._asked.output_cap):
+            self._count("output_at_cap")
+            kind = "max-tokens" if self._options.cut_as_complete else kind
         ends, calls = content.ends(kind == "max-tokens")
         if calls and kind != "tool-calls":
             self._count("finish_reason_overruled")
             kind = "tool-calls"
         elif kind == "tool-calls" and not calls:
             raise no_call_error()
-        usage = self._usage.read()
         if kind == "stop" and not ends:
             check_empty(usage, self._options.context_window, self._may_be_empty())
         chunks += ends
@@ -279,7 +282,7 @@ class AnthropicMessagesDecoder:
     def _may_be_empty(self) -> bool:
         """Say whether an answer that ended well may have no block."""
         hit = self._word == "stop_sequence" or says(self._extras.get("stop_sequence"))
-        return hit or self._after_tools
+        return hit or self._asked.after_tools
 
 
 def _meaning(word: str) -> str:

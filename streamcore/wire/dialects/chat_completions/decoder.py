@@ -18,12 +18,12 @@ from ....values.errors import Partial
 from ....values.limits import ResolvedLimits, resolve_limits
 from ....values.messages import Block
 from ... import failures
-from ...ending import check_empty, finish_error
+from ...ending import check_empty, finish_error, is_at_cap
 from ...sse import SseEnd, SseEvent
 from ...toolcalls import ToolCallAssembler
 from ..dialect import Asked
 from .deltas import DeltaReader
-from .ending import FinishWords, closed_error, is_at_cap, is_stop_hit, no_call_error
+from .ending import FinishWords, closed_error, is_stop_hit, no_call_error
 from .facts import OFTEN_NULL, PLAIN_CHOICE, PLAIN_FRAME, Allowance
 from .options import ChatCompletionsOptions
 from .payload import (
@@ -309,7 +309,7 @@ class ChatCompletionsDecoder:
         usage = read_usage(self._usage)
         if usage is None and self._usage:
             self._count("usage_odd")
-        if kind != "max-tokens" and is_at_cap(usage, self._asked):
+        if kind != "max-tokens" and is_at_cap(usage, self._asked.output_cap):
             self._count("output_at_cap")
             kind = "max-tokens" if self._options.cut_as_complete else kind
         calls = self._finished_calls(kind)

@@ -14,7 +14,6 @@ from ....values.strictjson import mend_text
 from ....values.usage import TokenUsage
 from ...growing import Count
 from ...sse import SseEnd
-from ..dialect import Asked
 from .shapes import string
 
 _STOP_WORDS = ("stop", "eos", "eos_token", "end_turn", "stop_sequence", "complete")
@@ -115,12 +114,6 @@ def no_call_error() -> LlmError:
     """Return the error of an answer that says it ended with tool calls, and has none."""
     said = "the answer ended with tool calls and has none"
     return LlmError(said, "MALFORMED_TOOL_CALL", phase="body")
-
-
-def is_at_cap(usage: Optional[TokenUsage], asked: Asked) -> bool:
-    """Say whether an answer is exactly as long as its request allowed."""
-    cap = asked.output_cap
-    return cap is not None and usage is not None and usage.output_tokens == cap
 
 
 def closed_error(end: SseEnd, word: Optional[str], done_marker: str) -> LlmError:
