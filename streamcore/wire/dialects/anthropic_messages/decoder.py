@@ -69,7 +69,7 @@ class AnthropicMessagesDecoder:
         self._response_id: Optional[str] = None
         self._word: Optional[str] = None  # the stop reason so far; see ``CAUTION``
         self._extras: Dict[str, Any] = {}  # facts of the whole message
-        self._doubt: Optional[Dict[str, Any]] = None  # a payload that may be the error behind the end
+        self._doubt: Optional[Dict[str, Any]] = None  # may be the error that ended the stream
         self._handlers: Dict[str, Callable[[Dict[str, Any]], Chunks]] = {
             "message_start": self._message_start,
             "content_block_start": lambda p: self._content.start(

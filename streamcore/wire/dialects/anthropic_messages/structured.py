@@ -47,7 +47,7 @@ def add_output_format(
         body["output_config"] = {**body.get("output_config", {}), "format": shown}
         return
     if "tools" in body or "tool_choice" in body:
-        raise invalid("this server takes response_format as a tool; other tools cannot be sent with it")
+        raise invalid("this server takes response_format as a tool, so no other tools can be sent")
     name = named.get("name") if isinstance(named.get("name"), str) else None
     tool = {"name": name or TOOL_NAME, "input_schema": thaw(schema)}
     body["tools"] = [tool]
