@@ -18,7 +18,7 @@ from ....values.limits import ResolvedLimits
 from ....values.strictjson import mend_text
 from ...payload import malformed
 from ...toolcalls import OpenCall, ToolCallAssembler, unique_id
-from .parts import CallPart, Chunks, OpaquePart, Part, TextPart, ThinkingPart, says
+from .parts import CallPart, Chunks, OpaquePart, Part, TextPart, ThinkingPart, has_value
 
 Count = Callable[..., None]
 """Takes the name of a counter, and how many to add; one if no number is given."""
@@ -45,7 +45,7 @@ class Content:
         self._assembler = ToolCallAssembler(limits.max_tool_calls, limits.max_tool_argument_bytes)
         self._parts: List[Part] = []  # in the order they started
         self.open: Dict[int, Part] = {}  # by the provider's index, until they stop
-        self._beside: Dict[Tuple[int, str], Part] = {}  # blocks that a misplaced delta opened
+        self._misplaced: Dict[Tuple[int, str], Part] = {}  # blocks that a misplaced delta opened
         self._used: Set[int] = set()  # the provider's indexes so far
         self._blocks = 0  # neutral blocks opened so far
 
@@ -104,7 +104,7 @@ class Content:
         if self.open:
             self._count("block_never_stopped", len(self.open))
         chunks: Chunks = []
-        for part in (*self.open.values(), *self._beside.values()):
+        for part in (*self.open.values(), *self._misplaced.values()):
             chunks += part.stop()
         self.open.clear()
         return chunks
@@ -167,7 +167,7 @@ class Content:
             self._count("tool_call_id_repeated")
             call.id = unique_id(call.id, taken)
         known = ("type", "id", "name", "input")
-        call.extras = {k: v for k, v in block.items() if k not in known and says(v)}
+        call.extras = {k: v for k, v in block.items() if k not in known and has_value(v)}
         return call
 
     def _without_block(self, index: int, kind: Any, delta: Dict[str, Any]) -> Chunks:
@@ -183,10 +183,10 @@ class Content:
         if home is None:
             self._count("delta_of_unknown_type")
             return []
-        part = self._beside.get((index, home))
+        part = self._misplaced.get((index, home))
         if part is None:
             self._count("delta_without_its_block")
-            part = self._beside[index, home] = self._make(home, {})
+            part = self._misplaced[index, home] = self._make(home, {})
         chunks = part.grow(delta) if part.delta_type == kind else part.also(kind, delta)
         return chunks or []
 

@@ -23,7 +23,7 @@ from ..dialect import Asked, JsonLoads
 from .content import Content
 from .ending import CAUTION, STOP_REASONS, closed_error, no_call_error, stop_error
 from .options import AnthropicMessagesOptions
-from .parts import says
+from .parts import has_value
 from .usage_report import UsageReport
 
 _LONG = 2 * strictjson.MAX_DEPTH  # a shorter text cannot nest too deeply
@@ -277,7 +277,7 @@ class AnthropicMessagesDecoder:
 
     def _may_be_empty(self) -> bool:
         """Say whether an answer that ended well may have no block."""
-        hit = self._word == "stop_sequence" or says(self._extras.get("stop_sequence"))
+        hit = self._word == "stop_sequence" or has_value(self._extras.get("stop_sequence"))
         return hit or self._after_tools
 
 

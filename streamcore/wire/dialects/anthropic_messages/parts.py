@@ -49,7 +49,7 @@ class TextPart(GrowingText):
 
     def begin(self, block: Dict[str, Any]) -> Chunks:
         """Take the block as it started; return its chunks."""
-        extras = {k: v for k, v in block.items() if k not in ("type", self.key) and says(v)}
+        extras = {k: v for k, v in block.items() if k not in ("type", self.key) and has_value(v)}
         self.extras.update(extras)
         return self.grow(block) or (self._open() if extras else [])
 
@@ -69,7 +69,7 @@ class TextPart(GrowingText):
         """Take a delta of another type; None if it cannot belong to this block."""
         if kind != "citations_delta":
             return None
-        if says(delta.get("citation")):
+        if has_value(delta.get("citation")):
             self.extras.setdefault("citations", []).append(delta["citation"])
         return self._open() if self.extras else []
 
@@ -108,7 +108,7 @@ class ThinkingPart(TextPart):
         """Take the signature. It arrives once, after the thinking."""
         if kind != "signature_delta":
             return None
-        if says(delta.get("signature")):
+        if has_value(delta.get("signature")):
             self.extras["signature"] = delta["signature"]
         return self._open() if self.extras else []
 
@@ -135,7 +135,7 @@ class CallPart:
     def begin(self, block: Dict[str, Any]) -> Chunks:
         """Take the block as it started: its id, its name, and sometimes its whole input."""
         told = block.get("input")
-        self._told = told if says(told) else None
+        self._told = told if has_value(told) else None
         self._assembler.open(self.call)
         start = ToolCallDelta(self.index, self.call.id or None, self.call.name or None, "")
         return [BlockStart(self.index, "tool-call"), start]
@@ -239,7 +239,7 @@ class OpaquePart:
                 return
             reason = f"the input of a {self.kind} block is not JSON ({bad}): {shown(text)}"
             raise malformed(reason) from None
-        if says(part.get("input")) and part["input"] != value:
+        if has_value(part.get("input")) and part["input"] != value:
             raise malformed(f"the input of a {self.kind} block came twice, and the two differ")
         part["input"] = value
 
@@ -258,6 +258,6 @@ class OpaquePart:
 Part = Union[TextPart, CallPart, OpaquePart]
 
 
-def says(value: Any) -> bool:
+def has_value(value: Any) -> bool:
     """Say whether a value is more than null, "", [] and {}."""
     return value is not None and value != "" and value != [] and value != {}

@@ -46,7 +46,7 @@ def write_messages(
             system += [_write(block, options) for block in message.content]
             continue
         role = "assistant" if message.role == "assistant" else "user"
-        content = [_write(b, options) for b in message.content if _goes(b, options, counts)]
+        content = [_write(b, options) for b in message.content if _is_sent(b, options, counts)]
         if wire and wire[-1]["role"] == role:
             wire[-1]["content"] += content
         else:
@@ -62,7 +62,7 @@ def write_messages(
     return (system[0]["text"] if plain else system), wire
 
 
-def _goes(
+def _is_sent(
     block: Block, options: AnthropicMessagesOptions, counts: Counts
 ) -> bool:
     """Say whether a block is sent. Unsigned thinking is sent only if the option says so."""
