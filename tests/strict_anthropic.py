@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""A provider that takes nothing but a valid request of Anthropic Messages, for the tests.
+"""A test provider that accepts only valid requests of Anthropic Messages.
 
-In: a request's body. Out: what the API would say against it, by name; nothing for a valid
-one. The rules are those of docs.claude.com and of public reports of its 400s. It shares no
-code with the library. ``StrictAnthropic`` is a server on 127.0.0.1 that applies them.
+In: a request's body. Out: the reasons for which the API would refuse it; none if it is valid.
+The rules are from docs.claude.com and from public reports of 400s. The module uses neither the
+package's reader nor its writer of the dialect. ``StrictAnthropic`` is a server on 127.0.0.1
+that applies the rules.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ ID = re.compile(r"[a-zA-Z0-9_-]+")
 
 
 def faults(body: Dict[str, Any]) -> List[str]:
-    """Return what a strict provider would say against a request."""
+    """Return the reasons for which the API would refuse a request; [] for a valid one."""
     found: List[str] = []
     messages = body.get("messages")
     if not isinstance(messages, list) or not messages:
@@ -68,7 +69,7 @@ def _content(message: Dict[str, Any], where: str) -> List[str]:
 
 
 def _server_tools(messages: List[Dict[str, Any]]) -> List[str]:
-    """A server tool has its result, unless the turn under way ends with it or with results."""
+    """Find server tools without a result; the last answer may have one if only results follow."""
     blocks = [m["content"] if isinstance(m["content"], list) else [] for m in messages]
     answered = {block.get("tool_use_id") for content in blocks for block in content}
     last = max(at for at, m in enumerate(messages) if m["role"] == "assistant" or at == 0)
@@ -144,7 +145,7 @@ def _thinking(body: Dict[str, Any]) -> List[str]:
 
 
 def _open_turn(messages: List[Dict[str, Any]]) -> List[str]:
-    """With a budget, a turn whose tools have run begins with thinking."""
+    """Find a turn under way that does not begin with thinking, as a budget requires."""
     kinds = [[b.get("type") for b in m["content"]] if isinstance(m["content"], list) else ["text"]
              for m in messages]
     if kinds[-1] and set(kinds[-1]) != {"tool_result"}:
@@ -175,11 +176,11 @@ def _tools(body: Dict[str, Any]) -> List[str]:
 
 
 class _Http(ThreadingMixIn, HTTPServer):
-    daemon_threads = False  # closing joins them
+    daemon_threads = False  # closing the server waits for its threads
     strict: "StrictAnthropic"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that cancels breaks the pipe; that is no error of a test."""
+        """Ignore the broken pipe that a client leaves when it cancels."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -203,16 +204,16 @@ class _Handler(BaseHTTPRequestHandler):
         self.close_connection = True
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 class StrictAnthropic:
-    """A strict provider on 127.0.0.1, a context manager.
+    """A strict provider on 127.0.0.1, as a context manager.
 
     Args:
-        answers: scripted answers as ``streamcore.loopback`` reads them, given in order; the
-            last one again and again.
-    ``requests`` are the bodies received, ``refused`` the reasons of the 400s.
+        answers: scripted answers as ``streamcore.loopback`` reads them, sent in order. The
+            last one is repeated.
+    ``requests`` holds the bodies received, ``refused`` the reasons of all 400s.
     """
 
     def __init__(self, answers: List[Dict[str, Any]]) -> None:
@@ -226,11 +227,11 @@ class StrictAnthropic:
 
     @property
     def base_url(self) -> str:
-        """Where it is."""
+        """The server's address, without a path."""
         return f"http://127.0.0.1:{self._http.server_address[1]}"
 
     def take(self, body: Dict[str, Any], reasons: List[str]) -> Dict[str, Any]:
-        """Keep a request, and return the answer it gets when nothing is against it."""
+        """Keep a request and its reasons; return the next scripted answer."""
         with self._lock:
             self.requests.append(body)
             self.refused += reasons

@@ -35,7 +35,8 @@ class CallConfig:
         provider: the route the call takes.
         tool_choice: ``auto``, ``none``, ``required``, a tool's name, or the provider's dict.
         parallel_tool_calls: whether one answer may hold several calls.
-        response_format: the provider's dict, sent as given.
+        response_format: how the answer is to be formed, as an OpenAI-style dict. Chat
+            Completions sends it as given; Anthropic Messages rewrites a JSON schema.
         temperature, top_p: finite numbers; the provider knows their range.
         seed: a whole number.
         max_tokens: cap of the output, 1 or more.

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""An agent at a server that takes nothing but valid requests of Anthropic Messages.
+"""An agent with a server that accepts only valid requests of Anthropic Messages.
 
-Seeded random turns with failures, aborts, parallel calls, foreign ids, thinking, server tools
-and pauses, in conversations that other providers began: no request is refused.
+Other providers begin the conversations. Then come seeded random turns with failures, aborts,
+parallel calls, foreign ids, thinking, server tools and pauses. No request may be refused.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from streamcore.session import Session
 from streamcore.wire.history import check_history
 
 BEGUN_BY = ("openai", "deepseek", "moonshot", "mistral", "gemini", "ollama")
-MODELS = ("claude-sonnet-4-5", "claude-opus-4-6")  # by a budget, and adaptive
-TURNS = 25  # of one conversation; eight are 200 turns
+MODELS = ("claude-sonnet-4-5", "claude-opus-4-6")  # thinks with a budget; thinks adaptively
+TURNS = 25  # in each of eight conversations: 200 turns
 
 
 def script(*steps: Any) -> Dict[str, Any]:
@@ -35,7 +35,7 @@ def ends(word: str) -> List[Dict[str, Any]]:
 
 
 class AnthropicWorld(World):
-    """What Claude says next, in its own grammar."""
+    """Makes Claude's next answer, in Anthropic Messages."""
 
     def claude(self) -> Dict[str, Any]:
         chance = self.chance
@@ -76,7 +76,7 @@ class AnthropicWorld(World):
 
 
 def take_turn(agent: Agent, world: World) -> None:
-    """Take one turn, whole or broken off."""
+    """Take one turn, which may break off."""
     world.cancel.clear()
     try:
         if world.chance.random() < 0.7:
@@ -100,7 +100,7 @@ def options_of(world: World) -> Dict[str, Any]:
 
 
 def begin(world: World, name: str, path: Path) -> None:
-    """Let another provider begin the conversation."""
+    """Begin the conversation with another provider."""
     with StrictServer([world.answer() for _ in range(12)]) as server:
         with Session.open(path) as session, Client(
             "m", provider=name, base_url=server.base_url, api_key="k", limits=LIMITS
@@ -111,7 +111,7 @@ def begin(world: World, name: str, path: Path) -> None:
 
 
 def go_on(world: AnthropicWorld, server: StrictAnthropic, path: Path) -> None:
-    """Take a turn with one of Claude's models, thinking or not, cached or not."""
+    """Take a turn with one of Claude's models, with or without thinking and caching."""
     server.answers = [world.claude() for _ in range(12)]
     asked: Dict[str, Any] = {
         "reasoning_effort": world.chance.choice([None, "off", "low", "high"]),
@@ -132,7 +132,7 @@ def go_on(world: AnthropicWorld, server: StrictAnthropic, path: Path) -> None:
     1, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(2, 9)),
 ])
 def test_no_request_is_refused_whatever_happened_before(seed: int, tmp_path: Path) -> None:
-    """Histories of other providers, and of turns that failed, are sent so that they are taken."""
+    """The strict server accepts histories of other providers and of failed turns."""
     world, path = AnthropicWorld(seed), tmp_path / "log"
     names = list(BEGUN_BY)
     world.chance.shuffle(names)
@@ -141,7 +141,7 @@ def test_no_request_is_refused_whatever_happened_before(seed: int, tmp_path: Pat
     with StrictAnthropic([]) as server:
         for number in range(TURNS):
             go_on(world, server, path)
-            if number % 10 == 9:  # and in between
+            if number % 10 == 9:  # other providers also answer in between
                 begin(world, world.chance.choice(BEGUN_BY), path)
         assert server.refused == []
         assert len(server.requests) > TURNS
@@ -176,12 +176,12 @@ def test_no_request_is_refused_whatever_happened_before(seed: int, tmp_path: Pat
      "tool_choice"),
 ])
 def test_strict_server_refuses_what_the_api_refuses(body: Dict[str, Any], words: str) -> None:
-    """A checker that cannot fail proves nothing."""
+    """The strict server refuses each body that the API would refuse."""
     assert any(words in fault for fault in faults(body))
 
 
 def test_agent_takes_a_turn_with_tools_and_goes_on_after_a_pause(tmp_path: Path) -> None:
-    """Thinking and calls go back as they came; a paused answer is sent again by itself."""
+    """Thinking and calls go back unchanged, and the agent goes on by itself after a pause."""
     search = {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}
     found = {"type": "web_search_tool_result", "tool_use_id": "s", "content": []}
     answers = [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The loopback provider in Anthropic Messages: its events, and a client that talks to it."""
+"""The loopback provider in Anthropic Messages: its events, and a client that reads them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def client(server: LoopbackServer, **more: Any) -> Client:
 
 
 def test_whole_answer_is_written_in_the_grammar() -> None:
-    """Thinking with its signature, text, calls one after the other, usage with the finish."""
+    """Thinking with its signature, text, and calls come one after the other, then the usage."""
     answer = script({"answer": WHOLE})
     message = run(answer_bytes(answer)).message
     assert (message.reasoning, message.text, message.finish) == (
@@ -52,7 +52,7 @@ def test_whole_answer_is_written_in_the_grammar() -> None:
 
 
 def test_steps_of_its_own() -> None:
-    """Pings, whole blocks, raw deltas, errors and payloads; the envelope is the message's."""
+    """A script can send pings, whole blocks, raw deltas, errors and payloads."""
     block = {"type": "redacted_thinking", "data": "x"}
     answer = script(
         {"ping": True}, {"block": block}, {"text": "Hi"},
@@ -73,13 +73,13 @@ def test_steps_of_its_own() -> None:
     ({"dialect": "gemini", "steps": []}, "dialect"),
 ])
 def test_step_of_another_dialect_is_refused(answer: Any, words: str) -> None:
-    """The script says which dialect it is in."""
+    """A step of another dialect and an unknown dialect are refused when the server is made."""
     with pytest.raises(ValueError, match=words):
         LoopbackServer([answer])
 
 
 def test_client_asks_and_reads() -> None:
-    """Address, headers, body and answer of a call by name; the placeholder is filled in."""
+    """The client sends the right address, headers and body, and reads the answer."""
     answer = script({"answer": {"text": "You said: {last_user}"}})
     with LoopbackServer([answer]) as server, client(server) as asked:
         message = asked.complete(
@@ -96,7 +96,7 @@ def test_client_asks_and_reads() -> None:
 
 
 def test_placeholder_passes_over_results_of_tools() -> None:
-    """A user message of results alone has no words of the user's."""
+    """The placeholder for the user's words ignores messages that hold only tool results."""
     history = [
         {"role": "user", "content": "Hi"},
         {"role": "assistant", "content": None, "tool_calls": [
@@ -109,7 +109,7 @@ def test_placeholder_passes_over_results_of_tools() -> None:
 
 
 def test_bearer_token_stands_in_for_a_key() -> None:
-    """OAuth tokens travel as Authorization, by the caller's header or by a profile."""
+    """OAuth tokens travel as Authorization, from the caller's header or from a profile."""
     with LoopbackServer([script({"answer": {"text": "Hi"}})]) as server:
         with Client("m", provider="anthropic", base_url=server.base_url,
                     headers={"Authorization": "Bearer t"}) as asked:
@@ -124,7 +124,7 @@ def test_bearer_token_stands_in_for_a_key() -> None:
 
 
 def test_overload_in_a_200_is_tried_again() -> None:
-    """Nothing was shown, so another try is made, and it succeeds."""
+    """Nothing was shown before the error, so the client tries again and succeeds."""
     error = {"type": "overloaded_error", "message": "Overloaded"}
     answers = [script({"error": error}), script({"answer": {"text": "Hi"}})]
     policy = RetryPolicy(max_retries=1, initial_delay=0.0)
@@ -134,7 +134,7 @@ def test_overload_in_a_200_is_tried_again() -> None:
 
 
 def test_stream_that_breaks_off_keeps_what_came() -> None:
-    """Without message_stop there is an error, with the text so far."""
+    """Without message_stop the call fails, and the error keeps the text so far."""
     answer = script({"text": "Half"}, {"close": True})
     with LoopbackServer([answer]) as server, client(server) as asked:
         with pytest.raises(LlmError) as caught:
@@ -144,7 +144,7 @@ def test_stream_that_breaks_off_keeps_what_came() -> None:
 
 
 def test_pings_keep_the_idle_clock_from_firing_and_silence_does_not() -> None:
-    """Any byte re-arms the clock; a silent stream is a TIMEOUT of the idle clock."""
+    """Any byte restarts the idle clock; a silent stream is a TIMEOUT of that clock."""
     alive = [{"repeat": {"times": 4, "every": 0.2, "steps": [{"ping": True}]}}]
     answer = script({"text": "A"}, *alive, {"text": "B"}, {"finish": "end_turn"}, {"done": True})
     limits = Limits(idle_timeout=0.5)
@@ -157,7 +157,7 @@ def test_pings_keep_the_idle_clock_from_firing_and_silence_does_not() -> None:
 
 
 def test_cancel_stops_a_stream() -> None:
-    """The event is looked at while the server is silent."""
+    """A cancel event stops the call while the server is silent."""
     cancel = threading.Event()
     with LoopbackServer([script({"text": "A"}, {"stall": True})]) as server:
         with client(server) as asked, pytest.raises(LlmError) as caught:
@@ -168,7 +168,7 @@ def test_cancel_stops_a_stream() -> None:
 
 
 def test_http_error_has_its_code_and_request_id() -> None:
-    """The body's type decides, the header names the request, the reset says how long to wait."""
+    """The code is from the type, the id from its header, the wait from the limit's reset."""
     error = {"type": "error", "error": {"type": "rate_limit_error", "message": "Slow down"}}
     answer = {"status": 429, "json": error, "headers": {"request-id": "req_9", "retry-after": "2"}}
     with LoopbackServer([answer]) as server:
@@ -180,7 +180,7 @@ def test_http_error_has_its_code_and_request_id() -> None:
 
 
 def test_session_records_and_sends_the_same_body_again(tmp_path: Any) -> None:
-    """A recorded request is rebuilt byte for byte, and its answer replayed."""
+    """The session rebuilds the recorded request byte for byte and replays its answer."""
     from streamcore import Session
     from streamcore.session.recorded import rebuild_body
 

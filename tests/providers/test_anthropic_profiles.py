@@ -40,10 +40,10 @@ FILLED = frozenset({"unsigned_thinking", "reasoning_filler"})
 NOTHING: FrozenSet[str] = frozenset()
 
 NOTES: Mapping[str, List[Tuple[str, FrozenSet[str]]]] = {
-    "anthropic": [("an effort goes by name", EFFORTS), ("one event may have 32 MiB", NOTHING)],
+    "anthropic": [("an effort goes by name", EFFORTS), ("one event may have up to", NOTHING)],
     "anthropic-oauth": [
         ("the token travels as", BEARER | {"headers"}), ("an effort goes by name", EFFORTS),
-        ("one event may have 32 MiB", NOTHING),
+        ("one event may have up to", NOTHING),
     ],
     "deepseek-anthropic": [
         ("thinking goes back, signed or not, and an empty one", FILLED),

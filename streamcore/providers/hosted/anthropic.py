@@ -39,8 +39,8 @@ PROFILE = ProviderProfile(
             "docs.aws.amazon.com/bedrock/latest/userguide/claude-messages-adaptive-thinking.html",
         ),
         OptionNote(
-            "one event may have 32 MiB",
-            "the result of a server tool, a fetched document too, comes in one event",
+            "one event may have up to 32 MiB",
+            "the result of a server tool comes in one event, even a fetched document",
             "docs.claude.com/en/docs/agents-and-tools/tool-use/web-fetch-tool",
         ),
     ),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The profile of Anthropic for OAuth bearer tokens, in the place of API keys."""
+"""The profile of Anthropic for OAuth bearer tokens instead of API keys."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PROFILE = replace(
     notes=(
         OptionNote(
             "the token travels as `Authorization: Bearer`, with the beta header of OAuth",
-            "the API refuses OAuth tokens in `x-api-key`, and without that header",
+            "the API refuses OAuth tokens in `x-api-key`, and tokens without the beta header",
             "anthropics/anthropic-sdk-typescript src/client.ts",
         ),
         *ANTHROPIC.notes,

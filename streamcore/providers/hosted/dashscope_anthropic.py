@@ -11,7 +11,7 @@ from ..profile import ProviderProfile
 
 PROFILE = ProviderProfile(
     name="dashscope-anthropic",
-    # Keys of the Chinese region: dashscope.aliyuncs.com.
+    # The Chinese region: dashscope.aliyuncs.com.
     base_url="https://dashscope-intl.aliyuncs.com/apps/anthropic",
     base_url_env="DASHSCOPE_ANTHROPIC_BASE_URL",
     key_env=("DASHSCOPE_API_KEY",),
@@ -33,12 +33,12 @@ PROFILE = ProviderProfile(
             ("structured_output",),
         ),
         OptionNote(
-            "thinking is on or off, with a budget where it is on",
+            "thinking is on or off; when it is on, it has a budget",
             "the page of the endpoint shows `thinking.type` and `budget_tokens`",
             "alibabacloud.com/help/en/model-studio/anthropic-api-messages",
         ),
         OptionNote(
-            "usage at the start of an answer counts cached input as fresh, at its end it is right",
+            "usage at the start of an answer counts cached input as fresh; at the end it is right",
             "the last value of each field counts",
             "maximhq/bifrost PR 5355",
         ),

@@ -23,8 +23,8 @@ PROFILE = ProviderProfile(
     request_id_headers=("x-ds-trace-id", "x-request-id"),
     notes=(
         OptionNote(
-            "thinking goes back, signed or not, and an empty one where a call came without",
-            "the endpoint answers 400 where thinking is missing on turns with tools",
+            "thinking goes back, signed or not, and an empty one if a call came without thinking",
+            "the endpoint answers 400 if thinking is missing in a turn with tools",
             "NousResearch/hermes-agent#22313, QwenLM/qwen-code PR 3788",
             ("unsigned_thinking", "reasoning_filler",),
         ),
@@ -35,14 +35,14 @@ PROFILE = ProviderProfile(
             ("images",),
         ),
         OptionNote(
-            "a JSON schema is asked for as a tool that must be called",
-            "of `output_config` only `effort` is supported",
+            "a JSON schema is asked for as a tool that the model must call",
+            "the endpoint supports only `effort` in `output_config`",
             "api-docs.deepseek.com/guides/anthropic_api",
             ("structured_output",),
         ),
         OptionNote(
             "efforts are off, high and max",
-            "the models know no others",
+            "the models take no others",
             "api-docs.deepseek.com/guides/thinking_mode",
         ),
     ),

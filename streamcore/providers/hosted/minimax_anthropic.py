@@ -11,7 +11,7 @@ from ..profile import ProviderProfile
 
 PROFILE = ProviderProfile(
     name="minimax-anthropic",
-    base_url="https://api.minimax.io/anthropic",  # keys of the Chinese platform: api.minimaxi.com
+    base_url="https://api.minimax.io/anthropic",  # the Chinese platform: api.minimaxi.com
     base_url_env="MINIMAX_ANTHROPIC_BASE_URL",
     key_env=("MINIMAX_API_KEY",),
     dialect="anthropic-messages",
@@ -21,7 +21,7 @@ PROFILE = ProviderProfile(
     notes=(
         OptionNote(
             "thinking goes back, signed or not",
-            "the whole content must be sent back in turns with tools",
+            "in a turn with tools, the whole content must be sent back",
             "platform.minimax.io/docs/api-reference/text-anthropic-api",
             ("unsigned_thinking",),
         ),
@@ -37,8 +37,8 @@ PROFILE = ProviderProfile(
             "earendil-works/pi#6658",
         ),
         OptionNote(
-            "a ping with the cost may follow the end",
-            "nothing after `message_stop` counts",
+            "a ping with the cost may follow `message_stop`",
+            "events after `message_stop` are ignored",
             "recorded: rust-genai__minimax__minimax-m2.7-minimax-stream-response-000.sse",
         ),
     ),

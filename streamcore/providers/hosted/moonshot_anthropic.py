@@ -11,7 +11,7 @@ from ..profile import ProviderProfile
 
 PROFILE = ProviderProfile(
     name="moonshot-anthropic",
-    base_url="https://api.moonshot.ai/anthropic",  # keys of the Chinese platform: api.moonshot.cn
+    base_url="https://api.moonshot.ai/anthropic",  # the Chinese platform: api.moonshot.cn
     base_url_env="MOONSHOT_ANTHROPIC_BASE_URL",
     key_env=("MOONSHOT_API_KEY",),
     dialect="anthropic-messages",
@@ -29,8 +29,8 @@ PROFILE = ProviderProfile(
             "platform.moonshot.ai/docs/guide/agent-support",
         ),
         OptionNote(
-            "thinking goes back, signed or not, and an empty one where a call came without",
-            "the endpoint answers 400 where thinking is missing on turns with tools",
+            "thinking goes back, signed or not, and an empty one if a call came without thinking",
+            "the endpoint answers 400 if thinking is missing in a turn with tools",
             "farion1231/cc-switch PR 3377",
             ("unsigned_thinking", "reasoning_filler",),
         ),
@@ -41,8 +41,8 @@ PROFILE = ProviderProfile(
             ("structured_output",),
         ),
         OptionNote(
-            "thinking is on or off, with a budget where it is on",
-            "the endpoint takes the fields of Claude Code, and no efforts by name",
+            "thinking is on or off; when it is on, it has a budget",
+            "the endpoint takes the fields of Claude Code, but no efforts by name",
             "platform.moonshot.ai/docs/guide/agent-support",
         ),
     ),

@@ -23,17 +23,17 @@ PROFILE = ProviderProfile(
     notes=(
         OptionNote(
             "the key travels as `Authorization: Bearer`",
-            "that is how the router takes its keys",
+            "the router takes its keys in this header",
             "openrouter.ai/docs/api/api-reference/anthropic-messages/create-messages",
         ),
         OptionNote(
-            "an effort goes as with Anthropic itself",
-            "the router hands the fields on",
+            "an effort goes as with Anthropic, by name or as a budget",
+            "the router passes the fields on",
             "openrouter.ai/docs/api/api-reference/anthropic-messages/create-messages",
         ),
         OptionNote(
             "`[DONE]` follows `message_stop`",
-            "nothing after `message_stop` counts",
+            "events after `message_stop` are ignored",
             "recorded: rig__openrouter__claude-haiku-4.5-gateway-message-delta-metadata.sse",
         ),
     ),

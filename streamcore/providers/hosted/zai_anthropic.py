@@ -28,7 +28,7 @@ PROFILE = ProviderProfile(
         ),
         OptionNote(
             "thinking goes back, signed or not",
-            "the models are made to see what they thought between calls",
+            "the models are designed to see their earlier thinking between calls",
             "docs.z.ai/guides/capabilities/thinking-mode",
             ("unsigned_thinking",),
         ),
@@ -39,12 +39,12 @@ PROFILE = ProviderProfile(
             ("structured_output",),
         ),
         OptionNote(
-            "thinking is on or off, with a budget where it is on",
-            "the models know no efforts by name",
+            "thinking is on or off; when it is on, it has a budget",
+            "the models take no efforts by name",
             "docs.z.ai/guides/capabilities/thinking-mode",
         ),
         OptionNote(
-            "usage at the start of an answer is 0, at its end it is right",
+            "usage at the start of an answer is 0; at the end it is right",
             "the last value of each field counts",
             "zai-org/GLM-5#139",
         ),

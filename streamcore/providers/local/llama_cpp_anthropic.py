@@ -22,7 +22,7 @@ PROFILE = ProviderProfile(
     notes=(
         OptionNote(
             "thinking goes back without a signature",
-            "the server sends an empty one",
+            "the server sends an empty signature",
             "recorded: llama-server__llama-server__think2-ant-rthink2.sse",
             ("unsigned_thinking",),
         ),
@@ -33,7 +33,7 @@ PROFILE = ProviderProfile(
             ("structured_output",),
         ),
         OptionNote(
-            "thinking is on or off, with a budget where it is on",
+            "thinking is on or off; when it is on, it has a budget",
             "the server takes `thinking.budget_tokens`",
             "recorded: llama-server__llama-server__think2-ant-rthink2.sse",
         ),

@@ -21,7 +21,7 @@ PROFILE = ProviderProfile(
     notes=(
         OptionNote(
             "thinking goes back without a signature",
-            "the server signs nothing",
+            "the server does not sign thinking",
             "lmstudio.ai/docs/developer/anthropic-compat",
             ("unsigned_thinking",),
         ),

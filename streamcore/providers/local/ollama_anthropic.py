@@ -24,12 +24,12 @@ PROFILE = ProviderProfile(
     notes=(
         OptionNote(
             "the key travels as `Authorization: Bearer`",
-            "the cloud does not take `x-api-key` alone, and a local server takes anything",
+            "the cloud does not take `x-api-key` alone; a local server takes anything",
             "docs.ollama.com/api/anthropic-compatibility",
         ),
         OptionNote(
             "thinking goes back without a signature",
-            "the server signs nothing",
+            "the server does not sign thinking",
             "ollama/ollama anthropic/anthropic.go",
             ("unsigned_thinking",),
         ),
@@ -40,8 +40,8 @@ PROFILE = ProviderProfile(
             ("structured_output",),
         ),
         OptionNote(
-            "thinking is on or off, with a budget where it is on",
-            "the budget is taken and not kept to",
+            "thinking is on or off; when it is on, it has a budget",
+            "the server accepts a budget but does not keep to it",
             "docs.ollama.com/api/anthropic-compatibility",
         ),
     ),

@@ -23,12 +23,12 @@ PROFILE = ProviderProfile(
     notes=(
         OptionNote(
             "the key travels as `Authorization: Bearer`",
-            "the server checks that header alone",
+            "the server checks only that header",
             "vllm-project/vllm vllm/entrypoints/openai/api_server.py",
         ),
         OptionNote(
             "thinking goes back without a signature",
-            "the server signs nothing",
+            "the server does not sign thinking",
             "vllm-project/vllm vllm/entrypoints/anthropic/serving.py",
             ("unsigned_thinking",),
         ),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What Anthropic's servers and those that copy them were seen to do: each has one right end."""
+"""Answers as Anthropic's servers, and servers that copy its API, send them."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ FAILURES: List[Tuple[str, bytes, str, bool]] = [
 def test_body_that_is_no_answer_fails_with_its_code(
     body: bytes, code: str, retryable: bool
 ) -> None:
-    """A broken or refused answer is an error, however it is cut, and never a message."""
+    """A broken or refused answer is an error, even byte by byte, and never a message."""
     outcome = run(body)
     assert outcome.error is not None, outcome.answer
     assert (outcome.code, outcome.error.retryable) == (code, retryable), outcome.error
@@ -107,7 +107,7 @@ def test_body_that_is_no_answer_fails_with_its_code(
 
 
 def test_refusal_tells_its_category() -> None:
-    """What the provider says of a refusal is in the failure's details; text so far is partial."""
+    """The failure's details hold the provider's reason; its partial holds the text so far."""
     details = {"type": "refusal", "category": "cyber", "explanation": "Not this."}
     end = E("message_delta", delta={"stop_reason": "refusal", "stop_details": details})
     outcome = run(start() + text(0, "Well, ") + end + E("message_stop"))
@@ -118,13 +118,13 @@ def test_refusal_tells_its_category() -> None:
 
 
 def test_stop_sequence_hit_at_once_is_a_message_without_blocks() -> None:
-    """The provider said why it ended, so the answer is not empty by accident."""
+    """The provider told why the answer ended, so it may be empty."""
     message = run(answer(reason="stop_sequence")).message
     assert (message.content, message.finish) == ((), "stop")
 
 
 def test_empty_turn_after_tool_results_is_a_message() -> None:
-    """A model that has nothing more to say after its tools ended its turn well."""
+    """After tool results, a model may end its turn without another word."""
     message = run(answer(), after_tools=True).message
     assert (message.content, message.finish) == ((), "stop")
 
@@ -134,14 +134,14 @@ def test_empty_turn_after_tool_results_is_a_message() -> None:
     ("compaction", "paused"), ("stop_sequence", "stop"),
 ])
 def test_stop_reason_is_the_finish(reason: str, finish: str) -> None:
-    """Each stop reason has one meaning, and the provider's word is kept beside it."""
+    """Each stop reason has one meaning, and the finish chunk keeps the provider's word."""
     outcome = run(answer(text(0, "Hi"), reason=reason))
     assert outcome.message.finish == finish
     assert getattr(outcome.chunks[-1], "raw") == reason
 
 
 def test_calls_at_the_token_limit_are_dropped() -> None:
-    """A call that may have been cut is no call; it is counted, and the text stays."""
+    """Calls that may have been cut are dropped and counted, and the text stays."""
     cut = opens(1, "tool_use", id="t", name="f", input={}) + delta(
         1, "input_json", partial_json='{"x": ')
     outcome = run(answer(text(0, "Hi"), cut, call(2, "u", "g"), reason="max_tokens"))
@@ -165,7 +165,7 @@ def test_answer_as_long_as_the_cap_is_cut_where_the_server_does_not_tell(
 
 
 def test_call_beside_end_turn_is_a_call() -> None:
-    """Gateways say end_turn beside a tool_use block."""
+    """Some gateways send end_turn although the answer has a tool_use block."""
     message = run(answer(call(0, "t", "f", '{"x"', ": 1}"))).message
     assert (message.finish, message.tool_calls[0].arguments) == ("tool-calls", '{"x": 1}')
 
@@ -180,12 +180,12 @@ def test_call_beside_end_turn_is_a_call() -> None:
     (opens(0, "tool_use", id="t", name="f", input={"x": 1}), '{"x": 1}'),  # never stopped
 ])
 def test_arguments_arrive_in_deltas_or_whole(block: bytes, arguments: str) -> None:
-    """The input comes in fragments, whole at the start, in both places alike, or not at all."""
+    """The input may come in fragments, whole at the start, in both ways, or not at all."""
     assert run(answer(block, reason="tool_use")).message.tool_calls[0].arguments == arguments
 
 
 def test_answer_whole_in_its_message_start() -> None:
-    """Content and stop reason may stand in message_start; message_stop proves them."""
+    """message_start may hold the content and the stop reason; message_stop proves the end."""
     content = [
         {"type": "text", "text": "Hi"},
         {"type": "tool_use", "id": "t", "name": "f", "input": {"x": 1}, "caller": {"type": "y"}},
@@ -196,19 +196,19 @@ def test_answer_whole_in_its_message_start() -> None:
 
 
 def test_message_start_is_not_required() -> None:
-    """llama-server leaves it out; message_stop is the proof."""
+    """llama-server sends none; message_stop still proves the end."""
     assert run(text(0, "Hi") + ends()).message.text == "Hi"
 
 
 def test_message_start_told_twice_at_once_is_dropped() -> None:
-    """A gateway repeats it before any block: one answer, counted."""
+    """A gateway repeats message_start before any block; this is counted, and the answer is read."""
     outcome = run(start() + start() + text(0, "Hi") + ends())
     assert outcome.message.text == "Hi"
     assert outcome.diagnostics["message_start_again"] == 1
 
 
 def test_blocks_keep_their_order_and_their_extras() -> None:
-    """Several thinking and text blocks stay apart, in order, each with what belongs to it."""
+    """Several thinking and text blocks stay separate and in order, each with its own extras."""
     cited = {"type": "page_location", "cited_text": "x"}
     body = answer(
         thinking(0, "One", "s1"), thinking(1, "", "s2"), text(2, "A"),
@@ -226,7 +226,7 @@ def test_blocks_keep_their_order_and_their_extras() -> None:
 
 
 def test_block_of_a_kind_nobody_knows_is_kept_whole() -> None:
-    """An unknown block is opaque; what arrives later joins the field of its name."""
+    """An unknown block is opaque; a later field is added to the field of the same name."""
     body = answer(
         opens(0, "compaction", content=None) + delta(0, "compaction", content="so ")
         + delta(0, "compaction", content="far") + delta(0, "compaction", content=None) + stops(0),
@@ -255,7 +255,7 @@ def test_server_tool_is_never_a_call() -> None:
 
 
 def test_server_tool_cut_at_the_token_limit_keeps_what_was_whole() -> None:
-    """Its input is not guessed: the block stays as it started."""
+    """The cut input is not guessed; the block stays as it started."""
     body = start() + text(0, "Hi") + opens(
         1, "server_tool_use", id="s", name="web_search", input={}
     ) + delta(1, "input_json", partial_json='{"q": "par') + ends("max_tokens")
@@ -281,7 +281,7 @@ MISPLACED: List[Tuple[str, bytes, Tuple[str, str]]] = [
 @pytest.mark.parametrize("body, said", [row[1:] for row in MISPLACED],
                          ids=[row[0] for row in MISPLACED])
 def test_misplaced_delta_opens_a_block_of_its_own(body: bytes, said: Tuple[str, str]) -> None:
-    """It is counted, nothing is lost, and nothing gets into another block."""
+    """A misplaced delta is counted and kept, and does not get into another block."""
     outcome = run(answer(body, reason="tool_use" if b"tool_use" in body else "end_turn"))
     assert (outcome.message.text, outcome.message.reasoning) == said
     assert [c.arguments for c in outcome.message.tool_calls] == ['{"x": 1}'] * (b"_use" in body)
@@ -289,7 +289,7 @@ def test_misplaced_delta_opens_a_block_of_its_own(body: bytes, said: Tuple[str, 
 
 
 def test_pings_and_notes_count_for_nothing() -> None:
-    """A ping may come anywhere; padding, and whatever follows message_stop, change nothing."""
+    """Pings, padding and events after message_stop do not change the answer."""
     ping = E("ping")
     padded = text(0, "Hi").replace(b"}}\n", b"}}       \n").replace(b"}\n\n", b"   }\n\n")
     note = b"event: keep-alive\ndata: still here\n\n"
@@ -299,7 +299,7 @@ def test_pings_and_notes_count_for_nothing() -> None:
 
 
 def test_type_in_the_data_decides_and_the_name_stands_in() -> None:
-    """Streams without event lines, and data without a type, are read alike."""
+    """A stream reads the same without event lines, and without types in the data."""
     whole = answer(text(0, "Hi"))
     unnamed = b"".join(line + b"\n" for line in whole.split(b"\n") if line[:6] != b"event:")
     untyped = whole.replace(b'"type":"content_block_stop",', b"")
@@ -307,7 +307,7 @@ def test_type_in_the_data_decides_and_the_name_stands_in() -> None:
 
 
 def test_usage_is_merged_field_by_field() -> None:
-    """The last value that is not null counts, nothing is added, and the reports stay readable."""
+    """For each field the last value that is not null counts; usage.raw keeps the reports."""
     begun = {"input_tokens": 8834, "cache_read_input_tokens": 0, "output_tokens": 1,
              "service_tier": "standard", "cache_creation": {"ephemeral_1h_input_tokens": 5}}
     body = start(usage=begun) + text(0, "Hi") + ends(
@@ -325,14 +325,14 @@ def test_usage_is_merged_field_by_field() -> None:
 @pytest.mark.parametrize("odd", [[1], "x", {"input_tokens": -1}, {"output_tokens": "9"},
                                  {"output_tokens_details": 3}])
 def test_odd_usage_never_fails_an_answer(odd: Any) -> None:
-    """What makes no sense is passed over."""
+    """Usage that makes no sense is ignored."""
     body = start(usage=odd) + text(0, "Hi") + E(
         "message_delta", delta={"stop_reason": "end_turn"}, usage=odd) + E("message_stop")
     assert run(body).message.text == "Hi"
 
 
 def test_facts_of_the_whole_message_are_kept() -> None:
-    """Container, context management and the stop sequence that was hit are extras."""
+    """Container, context management and the stop sequence become extras of the message."""
     container = {"id": "container_1"}
     end = E("message_delta", delta={"stop_reason": "stop_sequence", "stop_sequence": "END",
                                     "container": container}, context_management={"x": []})
@@ -344,7 +344,7 @@ def test_facts_of_the_whole_message_are_kept() -> None:
 
 
 def test_end_without_its_marker_where_the_profile_says_so() -> None:
-    """With done_marker optional a stop reason, stopped blocks and a clean end prove it."""
+    """With done_marker optional, a stop reason, stopped blocks and a clean end prove the end."""
     whole = start() + text(0, "Hi") + told("end_turn")
     assert run(whole, done_marker="optional").message.text == "Hi"
     unstopped = start() + opens(0, "text", text="Hi") + told("end_turn")
@@ -353,14 +353,14 @@ def test_end_without_its_marker_where_the_profile_says_so() -> None:
 
 
 def test_repeated_call_id_is_made_unique() -> None:
-    """Two calls with one id would be answered once."""
+    """If two calls had the same id, one result would answer both."""
     outcome = run(answer(call(0, "t", "f"), call(1, "t", "f"), reason="tool_use"))
     assert [c.id for c in outcome.message.tool_calls] == ["t", "t_2"]
     assert outcome.diagnostics["tool_call_id_repeated"] == 1
 
 
 def test_missing_call_id_is_made() -> None:
-    """A call that nobody named can still be answered."""
+    """A call without an id gets one, so that a result can answer it."""
     block = opens(0, "tool_use", name="f", input={}) + stops(0)
     assert run(answer(block, reason="tool_use")).message.tool_calls[0].id == "call_0"
 
@@ -370,12 +370,12 @@ def test_missing_call_id_is_made() -> None:
     (Limits(max_tool_argument_bytes=8), call(0, "a", "f", '{"x": "123456789"}')),
 ])
 def test_limits_of_calls_hold(limits: Limits, body: bytes) -> None:
-    """Too many calls, or too long arguments, are refused before they are kept."""
+    """Too many calls and too long arguments are refused."""
     assert run(answer(body, reason="tool_use"), limits).code == "MALFORMED_TOOL_CALL"
 
 
 def test_halves_of_a_character_are_joined_over_deltas() -> None:
-    """A surrogate pair split over two deltas is one character; a lone half is counted."""
+    """A surrogate pair split over two deltas is one character; a half alone is counted."""
     split = opens(0, "text", text="") + delta(0, "text", text="\ud83d").replace(
         b"\xed\xa0\xbd", b"\\ud83d") + delta(0, "text", text="\ude00").replace(
         b"\xed\xb8\x80", b"\\ude00") + stops(0)
@@ -399,7 +399,7 @@ DOCUMENT: Dict[str, Any] = {
     ({"content": 3}, "MALFORMED_RESPONSE"), ({"type": "error", "error": OVERLOADED}, "SERVER"),
 ])
 def test_whole_document_in_place_of_a_stream(changes: Dict[str, Any], code: Optional[str]) -> None:
-    """A message object gives the chunks a stream would; an error object is that error."""
+    """A message object gives the same chunks as a stream; an error object raises its error."""
     outcome = run(json.dumps({**DOCUMENT, **changes}).encode())
     assert outcome.code == code
     if code is None:
@@ -407,20 +407,20 @@ def test_whole_document_in_place_of_a_stream(changes: Dict[str, Any], code: Opti
 
 
 def test_stream_is_read_by_its_name() -> None:
-    """``parse_stream`` takes the dialect by name, with a faster parser and with options."""
+    """``parse_stream`` takes the dialect's name, and with it a faster parser or options."""
     pieces = [answer(text(0, "Hi"))]
     chunks = parse_stream(pieces, dialect="anthropic-messages", json_loads=json.loads)
     assert assemble(chunks).text == "Hi"
 
 
 def test_stream_asked_for_in_chat_completions_names_its_dialect() -> None:
-    """The message says how to ask for it."""
+    """The error's message names the dialect to ask for."""
     with pytest.raises(Exception, match="dialect='anthropic-messages'"):
         list(parse_stream([answer(text(0, "Hi"))]))
 
 
 def test_nothing_ends_before_message_stop_is_complete() -> None:
-    """Byte by byte there is no block-end and no finish until the blank line of message_stop."""
+    """No block-end and no finish come before the blank line after message_stop."""
     body = answer(thinking(0, "hm"), text(1, "Hi"), call(2, "t", "f", "{}"), reason="tool_use")
     for size in range(len(body)):
         told_so_far = tell([body[:size]])

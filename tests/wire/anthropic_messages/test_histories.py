@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Histories that Anthropic took, and answers it gave: both are written as they were.
+"""Recorded requests and answers of Anthropic are written as they were recorded.
 
-Recorded requests with tool results, thinking, signatures and server tools are read here by a
-reader of the tests and written by the writer; each recorded answer goes back with the very
-content it had. Skipped where ../shared/captures is absent.
+The tests read recorded requests with tool results, thinking, signatures and server tools into
+neutral values, and the package writes them again. Each recorded answer goes back with the same
+content. The tests are skipped if ../shared/captures is absent.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from anthropic_support import (
 from strict_anthropic import faults
 
 HISTORIES = rows("histories.jsonl")
-REQUESTS = [row for row in rows("requests.jsonl") if "model" in row["body"]]  # Vertex has none
+REQUESTS = [row for row in rows("requests.jsonl") if "model" in row["body"]]  # Vertex sends none
 ANSWERS = [row for row in rows() if "error" not in row]
 
 pytestmark = pytest.mark.skipif(not ANSWERS, reason="no ../shared/captures beside this checkout")
 
 
 def asked_of(body: Dict[str, Any]) -> Dict[str, Any]:
-    """The neutral arguments that ask for what a recorded body asked for."""
+    """Return the neutral arguments that ask for the same as a recorded body."""
     known = {"model", "messages", "stream", "system", "tools", "max_tokens", "temperature",
              "stop_sequences", "tool_choice"}
     tools: List[Any] = [
@@ -65,7 +65,7 @@ def tool_as_told(tool: Dict[str, Any]) -> Dict[str, Any]:
 
 @pytest.mark.parametrize("row", HISTORIES + REQUESTS)
 def test_recorded_request_is_written_as_it_was(row: Dict[str, Any]) -> None:
-    """Messages, tools, system prompt and settings are the recorded ones."""
+    """Messages, tools, system prompt and settings equal the recorded ones."""
     body = row["body"]
     made = rewritten(body)
     assert plain_messages(made["messages"]) == plain_messages(body["messages"])
@@ -76,11 +76,11 @@ def test_recorded_request_is_written_as_it_was(row: Dict[str, Any]) -> None:
     assert {k: v for k, v in made.items() if k not in left} == {
         k: v for k, v in body.items() if k not in left}
     assert made["stream"] is True
-    assert set(faults(made)) <= set(faults(body))  # some servers take more than the API does
+    assert set(faults(made)) <= set(faults(body))  # some servers accept more than the API
 
 
 def turn_with(answer: Any) -> List[Any]:
-    """A history that goes on after an answer: its calls are answered, a pause is not."""
+    """Return a history that ends with this answer and, if it has calls, with their results."""
     if answer.finish == "paused":
         return ["Hi", answer]
     results = [
@@ -95,7 +95,7 @@ def as_messages(history: List[Any]) -> List[Any]:
 
 @pytest.mark.parametrize("row", ANSWERS, ids=[row["file"].split("/")[-1] for row in ANSWERS])
 def test_recorded_answer_goes_back_as_it_came(row: Dict[str, Any]) -> None:
-    """Each block of an answer is sent again byte for byte, less blank text without extras."""
+    """Each block of an answer is sent back unchanged; blank text without extras is left out."""
     answer = run(body_of(row)).message
     if not answer.content:
         return
@@ -106,7 +106,7 @@ def test_recorded_answer_goes_back_as_it_came(row: Dict[str, Any]) -> None:
         wanted = [block for block in wanted if block["type"] != "tool_use"]
     wanted = [b for b in wanted if b["type"] != "text" or b["text"].strip() or len(b) > 2]
     wanted = [b for b in wanted if b["type"] != "thinking" or "signature" in b]
-    if {block["type"] for block in wanted} <= {"thinking"}:  # an answer ends with no thinking
+    if {block["type"] for block in wanted} <= {"thinking"}:  # thinking may not end an answer
         wanted.append({"type": "text", "text": "(no answer)"})
     assert canonical(sent) == canonical(wanted)
     assert faults(write(history, model="m")) == []

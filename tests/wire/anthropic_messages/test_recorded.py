@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""What Anthropic and its like really sent, in ../shared/captures/anthropic: each comes to its row.
+"""Each recorded stream in ../shared/captures/anthropic gives the answer that its row names.
 
-Blocks in order, calls, finish, usage and signatures exactly, or one of the right errors; the
-same for every cut; no message from a stream cut before its ``message_stop``. Seeded harms
-come to the same message or to an error, and to no call that the stream does not hold.
-Skipped where the folder is absent.
+Blocks, calls, finish, usage and signatures are exactly those of the row, or the error is one
+that the row allows. The result is the same for every cut. A stream cut before its
+``message_stop`` never gives a message. A stream that a test has damaged gives a message or an
+error, and no call that its events do not hold. The tests are skipped if the folder is absent.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from anthropic_support import body_of, recorded_content, rows, run, tell
 from support import Outcome, bytewise, merge, random_cuts, read_events, two_ways
 
 ROWS = rows()
-SMALL = 4096  # bytes; up to there every position counts
-CUTS, TRUNCATIONS = 6, 8  # seeded positions of a quick run
+SMALL = 4096  # bytes; a stream up to this size is tested at every position
+CUTS, TRUNCATIONS = 6, 8  # seeded positions per stream in a quick run
 HARMS_EACH = 7
 
 pytestmark = pytest.mark.skipif(not ROWS, reason="no ../shared/captures beside this checkout")
@@ -39,7 +39,7 @@ def chance_of(row: Dict[str, Any], salt: str = "") -> random.Random:
 
 
 def end_of(body: bytes) -> int:
-    """Where ``message_stop`` is complete, its blank line included."""
+    """Return the position after ``message_stop`` and its blank line."""
     at = body.rindex(b'"message_stop"')
     return body.index(b"\n\n", at) + 2
 
@@ -52,7 +52,7 @@ def sha(text: str) -> str:
 
 
 def sent_back(block: Block) -> Dict[str, Any]:
-    """A block as Anthropic's own form, as far as it says anything."""
+    """Return a block in Anthropic's own form, without empty fields."""
     extras: Any = getattr(block, "extras", None) or {}
     if isinstance(block, TextBlock):
         shown = {"type": "text", "text": block.text}
@@ -67,7 +67,7 @@ def sent_back(block: Block) -> Dict[str, Any]:
 
 
 def telling(block: Dict[str, Any]) -> Dict[str, Any]:
-    """A recorded block without what says nothing."""
+    """Return a recorded block without empty fields."""
     if block["type"] not in ("text", "thinking", "tool_use"):
         return block
     kept = {k: v for k, v in block.items() if v or k in ("text", "thinking", "input")}
@@ -76,7 +76,7 @@ def telling(block: Dict[str, Any]) -> Dict[str, Any]:
 
 @each_row
 def test_recorded_stream_comes_to_its_row(row: Dict[str, Any]) -> None:
-    """Text, thinking, calls, finish and usage are those recorded, or the error is a right one."""
+    """Text, thinking, calls, finish and usage are those of the row, or the error is allowed."""
     outcome = run(body_of(row))
     wanted, counts = row["message"], row["usage"]
     if "error" in row:
@@ -99,7 +99,7 @@ def test_recorded_stream_comes_to_its_row(row: Dict[str, Any]) -> None:
 def test_recorded_blocks_keep_their_order_and_what_only_the_provider_reads(
     row: Dict[str, Any]
 ) -> None:
-    """Each block is there in its place, its signature, data and citations byte for byte."""
+    """Each block keeps its place and, byte for byte, its signature, data and citations."""
     if "error" in row:
         return
     told = [sent_back(block) for block in run(body_of(row)).message.content]
@@ -112,7 +112,7 @@ def test_recorded_blocks_keep_their_order_and_what_only_the_provider_reads(
 
 @each_row
 def test_recorded_stream_reads_the_same_however_it_is_cut(row: Dict[str, Any]) -> None:
-    """Byte by byte, in two and in random pieces, the chunks and the error stay the same."""
+    """The chunks and the error do not depend on how the bytes are cut into pieces."""
     body, chance = body_of(row), chance_of(row)
     hold_when_cut(body, chance.sample(range(len(body)), CUTS))
     whole = tell([body])
@@ -151,7 +151,7 @@ def hold_when_cut_short(body: bytes, positions: Iterable[int]) -> None:
 @pytest.mark.long
 @each_row
 def test_recorded_stream_holds_at_many_more_positions(row: Dict[str, Any]) -> None:
-    """Every position of a small stream, 200 seeded ones of a large one, cut and cut short."""
+    """Cut and truncate at every position of a small stream, at 200 seeded ones of a large one."""
     body, chance = body_of(row), chance_of(row, "long")
     small = len(body) <= SMALL
     hold_when_cut(body, range(len(body)) if small else chance.sample(range(len(body)), 40))
@@ -225,7 +225,7 @@ HARMS = [drop, repeat, swap, drop_byte, null_field, change_type, cut_text]
 
 
 def check_calls(outcome: Outcome, body: bytes) -> None:
-    """Every call's name, id and arguments stand in the events: an oracle of its own."""
+    """Check, without the decoder, that the events hold each call's name, id and arguments."""
     names: Set[Any] = set()
     ids: Set[Any] = set()
     inputs: Dict[Any, str] = {}
@@ -273,19 +273,19 @@ def try_harms(row: Dict[str, Any], count: int, salt: str) -> None:
 def test_harmed_stream_gives_a_message_or_an_error_and_no_call_nobody_sent(
     row: Dict[str, Any]
 ) -> None:
-    """One harm of each kind: nothing raised but LlmError, the grammar kept, no invented call."""
+    """After one harm of each kind, only LlmError is raised and no call is invented."""
     try_harms(row, HARMS_EACH, "quick")
 
 
 @pytest.mark.long
 @each_row
 def test_stream_harmed_many_times_over(row: Dict[str, Any]) -> None:
-    """Ten harms of each kind; a quarter of them for a large stream."""
+    """The same holds for ten harms of each kind, fewer for a large stream."""
     try_harms(row, 70 if len(body_of(row)) < 40_000 else 18, "long")
 
 
 def test_oracle_refuses_a_call_that_is_not_there() -> None:
-    """A call that the events do not hold fails the check."""
+    """The check fails for a call that the events do not hold."""
     row = next(row for row in ROWS if row["message"]["tool_calls"])
     outcome = run(body_of(row))
     name = row["message"]["tool_calls"][0]["name"].encode()

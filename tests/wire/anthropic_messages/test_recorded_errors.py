@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Error answers of Anthropic and of servers that copy it: each has its code and its request id.
 
-Read from ../shared/captures/dialect-errors; skipped where the folder is absent.
+The errors are in ../shared/captures/dialect-errors. The tests are skipped if it is absent.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def error_rows() -> List[Dict[str, Any]]:
 @pytest.mark.skipif(not error_rows(), reason="no ../shared/captures beside this checkout")
 @pytest.mark.parametrize("row", error_rows(), ids=[row["file"][7:] for row in error_rows()])
 def test_recorded_error_has_its_code(row: Dict[str, Any]) -> None:
-    """The code is a right one, and an id that the answer tells is kept."""
+    """The code is one that the row allows, and the request's id is kept if the answer has one."""
     answer = json.loads((FOLDER / row["file"]).read_text(encoding="utf-8"))
     body = answer["body"] if isinstance(answer["body"], str) else json.dumps(answer["body"])
     failure = failure_from_answer(answer["status"], answer["headers"], body.encode())
@@ -52,7 +52,7 @@ TYPES: Mapping[str, Any] = {
 
 @pytest.mark.parametrize("kind", TYPES)
 def test_error_in_a_200_has_the_code_of_its_type(kind: str) -> None:
-    """The status says nothing there; the type does, and is told in the details."""
+    """With status 200 the type decides the code, and the details keep the type."""
     outcome = run(E("error", error={"type": kind, "message": "x"}, request_id="req_1"))
     assert outcome.error is not None
     assert (outcome.code, outcome.error.retryable) == TYPES[kind]
@@ -69,7 +69,7 @@ def test_error_in_a_200_has_the_code_of_its_type(kind: str) -> None:
       "request_id": "r"}, "INVALID_REQUEST"),  # DashScope
 ])
 def test_error_in_the_shape_of_another_server(body: Dict[str, Any], code: str) -> None:
-    """Servers that copy the API keep their own errors."""
+    """Servers that copy the API send errors in a shape of their own; each has its code."""
     failure = failure_from_answer(400, {}, json.dumps(body).encode())
     assert failure.code == code
     assert failure_from_payload(body.get("error", body), body).code == code

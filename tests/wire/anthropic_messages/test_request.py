@@ -24,7 +24,7 @@ DOCUMENT = {"type": "document", "source": {"type": "text", "media_type": "text/p
 
 
 def own(*blocks: Any, **more: Any) -> AssistantMessage:
-    """An answer of the very model that is asked."""
+    """Return an answer of the model that is asked."""
     facts = {"provider": "anthropic", "dialect": "anthropic-messages",
              "requested_model": "claude-opus-4-6", "finish": "stop", **more}
     return AssistantMessage(content=tuple(blocks), **facts)
@@ -45,7 +45,7 @@ def refused(*given: Any, **asked: Any) -> str:
 
 
 def test_system_stands_at_the_top() -> None:
-    """The system prompt, and system messages wherever they stand, are no messages."""
+    """The system prompt and all system messages go to ``system``, wherever they stood."""
     body = write("Hi", system="Be brief.")
     assert (body["system"], len(body["messages"])) == ("Be brief.", 1)
     body = write([Message("developer", (TextBlock("A"),)), user("Hi"),
@@ -55,14 +55,14 @@ def test_system_stands_at_the_top() -> None:
 
 
 def test_max_tokens_is_always_sent() -> None:
-    """The caller's cap, else the default of the options."""
+    """The caller's cap is sent, else the default of the options."""
     assert write("Hi")["max_tokens"] == 8192
     assert write("Hi", max_tokens=7)["max_tokens"] == 7
     assert write("Hi", options=AnthropicMessagesOptions(default_max_tokens=9))["max_tokens"] == 9
 
 
 def test_results_of_a_step_are_one_user_message_and_come_first() -> None:
-    """Results stand in the order of the calls, then the user's words; errors say so."""
+    """Results follow the order of the calls, the user's words come last, errors are marked."""
     calls = own(TextBlock("Well"), ToolCall("a", "f", '{"x": 1}'), ToolCall("b", "f", ""))
     body = write([user("Hi"), calls, *results("b"), *results("a", is_error=True), user("Next")],
                  tools=[TOOL])
@@ -82,7 +82,7 @@ def test_results_of_a_step_are_one_user_message_and_come_first() -> None:
 
 
 def test_neighbours_of_one_role_are_joined_and_the_user_begins() -> None:
-    """Roles take turns whatever the history looks like."""
+    """Roles alternate for any history."""
     body = write([own(TextBlock("A")), user("B"), user("C"), own(TextBlock("D")),
                   own(TextBlock("E")), user("F")])
     assert [message["role"] for message in body["messages"]] == [
@@ -91,7 +91,7 @@ def test_neighbours_of_one_role_are_joined_and_the_user_begins() -> None:
 
 
 def test_own_thinking_and_opaque_blocks_go_back_as_they_came() -> None:
-    """Signature, data and unknown blocks are sent byte for byte, in their places."""
+    """Signatures, data and unknown blocks are sent unchanged and in their places."""
     redacted = {"type": "redacted_thinking", "data": "ZW5j"}
     search = {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {"q": 1}}
     found = {"type": "web_search_tool_result", "tool_use_id": "s", "content": []}
@@ -110,7 +110,7 @@ def test_own_thinking_and_opaque_blocks_go_back_as_they_came() -> None:
     {"provider": "deepseek"}, {"dialect": "chat-completions"}, {"requested_model": "another"},
 ])
 def test_foreign_thinking_is_left_out(maker: Dict[str, str]) -> None:
-    """Another provider's, dialect's or model's signature is never sent as one."""
+    """Thinking of another provider, dialect or model is not sent as thinking."""
     answer = own(SIGNED, OpaqueBlock({"type": "redacted_thinking", "data": "x"}),
                  TextBlock("A", {"citations": [{}]}), **maker)
     counters: Dict[str, int] = {}
@@ -120,7 +120,7 @@ def test_foreign_thinking_is_left_out(maker: Dict[str, str]) -> None:
 
 
 def test_unsigned_thinking_goes_back_only_where_it_is_taken() -> None:
-    """Anthropic's API refuses thinking without a signature; servers that copy it want it."""
+    """Anthropic's API refuses thinking without a signature; some servers that copy it want it."""
     history = [user("Hi"), own(ReasoningBlock("hm", "thinking"), TextBlock("A")), user("B")]
     assert [b["type"] for b in write(history)["messages"][1]["content"]] == ["text"]
     sent = write(history, options=AnthropicMessagesOptions(unsigned_thinking="send"))
@@ -128,7 +128,7 @@ def test_unsigned_thinking_goes_back_only_where_it_is_taken() -> None:
 
 
 def test_filler_stands_for_thinking_that_a_server_insists_on() -> None:
-    """An answer with calls goes back with an empty thinking block where it had none."""
+    """An answer with calls but no thinking goes back with an empty thinking block."""
     options = AnthropicMessagesOptions(unsigned_thinking="send", reasoning_filler="")
     history = [user("Hi"), own(ToolCall("a", "f")), *results("a")]
     content = write(history, options=options)["messages"][1]["content"]
@@ -136,7 +136,7 @@ def test_filler_stands_for_thinking_that_a_server_insists_on() -> None:
 
 
 def test_answer_of_which_nothing_can_be_sent_has_a_word_in_its_place() -> None:
-    """No message is empty."""
+    """The text ``(no answer)`` stands in for content that cannot be sent."""
     body = write([user("Hi"), own(ReasoningBlock("hm", "thinking")), user("B")])
     assert body["messages"][1]["content"] == [{"type": "text", "text": "(no answer)"}]
     redacted = own(OpaqueBlock({"type": "redacted_thinking", "data": "x"}))
@@ -146,7 +146,7 @@ def test_answer_of_which_nothing_can_be_sent_has_a_word_in_its_place() -> None:
 
 
 def test_foreign_ids_are_mapped_on_both_sides() -> None:
-    """An id that does not fit the pattern, or repeats, becomes one that does, always the same."""
+    """An id that repeats or does not fit the pattern is replaced in the call and its result."""
     history = [
         user("Hi"), own(ToolCall("functions.Bash:0", "f"), ToolCall("b", "f")),
         *results("functions.Bash:0", "b"), own(ToolCall("b", "f")), *results("b"),
@@ -160,13 +160,13 @@ def test_foreign_ids_are_mapped_on_both_sides() -> None:
     ("", {}), ("null", {}), ('{"x": [1.5, null]}', {"x": [1.5, None]}), ("[1]", {"value": [1]}),
 ])
 def test_input_is_always_an_object(arguments: str, sent: Any) -> None:
-    """A document that is no object is put into one: the API takes nothing else."""
+    """Arguments that are not an object are put into one, because the API takes only objects."""
     body = write([user("Hi"), own(ToolCall("a", "f", arguments)), *results("a")])
     assert body["messages"][1]["content"][0]["input"] == sent
 
 
 def test_server_tool_without_its_result_stands_in_an_open_turn_only() -> None:
-    """A paused answer goes back as it is; once the talk went on, the call is left out."""
+    """A paused answer goes back unchanged; after the next user message the call is left out."""
     search = OpaqueBlock({"type": "server_tool_use", "id": "s", "name": "g", "input": {}})
     paused = own(TextBlock("A"), search, finish="paused")
     assert len(write([user("Hi"), paused])["messages"][1]["content"]) == 2
@@ -182,7 +182,7 @@ def test_server_tool_without_its_result_stands_in_an_open_turn_only() -> None:
 
 
 def test_images_and_documents() -> None:
-    """Addresses and base64 data, of our own blocks and of OpenAI's parts, in results too."""
+    """Image blocks and OpenAI's parts become Anthropic's blocks, in tool results too."""
     data = "data:image/png;base64,aGk="
     base64 = {"type": "image", "source": {
         "type": "base64", "media_type": "image/png", "data": "aGk="}}
@@ -208,19 +208,19 @@ def test_images_and_documents() -> None:
     (ImageBlock("data:image/png,raw"), "INVALID_REQUEST"), (ImageBlock("y.png"), "INVALID_REQUEST"),
 ])
 def test_part_without_a_form_is_refused(part: Any, code: str) -> None:
-    """Nothing is dropped: what cannot be sent is refused before any I/O."""
+    """A part that cannot be sent is refused before any I/O, not dropped."""
     assert refused([Message("user", (part,))]) == code
 
 
 def test_image_is_refused_where_the_server_takes_none() -> None:
-    """The option decides, in results too."""
+    """The option ``images`` decides, in tool results too."""
     options = AnthropicMessagesOptions(images=False)
     assert refused([Message("user", (ImageBlock("https://x/y"),))], options=options) == (
         "UNSUPPORTED_CONTENT")
 
 
 def test_tools_in_their_form() -> None:
-    """Functions become tools with an input_schema; what the provider runs stays as it is."""
+    """Functions become tools with an input_schema; tools of the provider stay unchanged."""
     strict = {"type": "function", "function": {**TOOL, "strict": True},
               "cache_control": {"type": "ephemeral"}}
     search = {"type": "web_search_20250305", "name": "web_search"}
@@ -242,18 +242,18 @@ def test_tools_in_their_form() -> None:
     ({"type": "any"}, None, {"type": "any"}),
 ])
 def test_tool_choice_in_its_forms(choice: Any, parallel: Optional[bool], sent: Any) -> None:
-    """The neutral words, a name, OpenAI's dict and Anthropic's own."""
+    """The choice may be a neutral word, a name, OpenAI's dict or Anthropic's own."""
     body = write("Hi", tools=[TOOL], tool_choice=choice, parallel_tool_calls=parallel)
     assert body.get("tool_choice") == sent and faults(body) == []
 
 
 def test_parallel_calls_say_nothing_without_tools() -> None:
-    """The API refuses a tool_choice where there are no tools."""
+    """The API refuses a tool_choice without tools, so none is sent."""
     assert "tool_choice" not in write("Hi", parallel_tool_calls=False)
 
 
 def test_settings() -> None:
-    """Stop words, sampling and the caller's own fields."""
+    """Stop words, sampling settings and the caller's own fields are written."""
     body = write("Hi", stop="END", temperature=0.5, top_p=0.9, extra_body={"top_k": 3})
     assert (body["stop_sequences"], body["temperature"], body["top_p"], body["top_k"]) == (
         ["END"], 0.5, 0.9, 3)
@@ -269,7 +269,7 @@ def test_settings() -> None:
     {"reasoning_effort": "high", "tools": [TOOL], "tool_choice": "required"},
 ])
 def test_what_has_no_place_is_refused(asked: Dict[str, Any]) -> None:
-    """It is never dropped: the caller hears of it before any I/O."""
+    """A setting that cannot be sent is refused before any I/O, not dropped."""
     assert refused("Hi", **asked) == "INVALID_REQUEST"
 
 
@@ -278,7 +278,7 @@ def test_what_has_no_place_is_refused(asked: Dict[str, Any]) -> None:
     [user("Hi"), own(ToolCall("a", "f", '{"x"')), *results("a")],
 ])
 def test_history_no_provider_takes_is_refused(history: List[Any]) -> None:
-    """A call without a result, a result without a call, arguments that do not parse, nothing."""
+    """Unanswered calls, results without a call, bad arguments and an empty history are refused."""
     assert refused(history) == "INVALID_REQUEST"
 
 
@@ -297,20 +297,20 @@ def test_history_no_provider_takes_is_refused(history: List[Any]) -> None:
                     "us.anthropic.claude-sonnet-4-20250514-v1:0")),
 ])
 def test_effort_by_name_or_as_a_budget(model: str, fields: Dict[str, Any]) -> None:
-    """Newer models take the effort by name; older ones a budget, on top of the default cap."""
+    """Newer models get the effort by name; older ones get a budget, added to the default cap."""
     body = write("Hi", model=model, reasoning_effort="high")
     assert {name: body.get(name) for name in fields} == fields
     assert faults(body) == []
 
 
 def test_effort_off_turns_thinking_off() -> None:
-    """``off`` says so, and a temperature may stand beside it."""
+    """``off`` sends ``disabled``, and a temperature may be sent with it."""
     body = write("Hi", reasoning_effort="off", temperature=0)
     assert body["thinking"] == {"type": "disabled"}
 
 
 def test_budget_leaves_room_under_the_callers_cap() -> None:
-    """It is at most three quarters of max_tokens, and refused where that is too little."""
+    """The budget is at most three quarters of max_tokens; if that is too little, it is refused."""
     body = write("Hi", model="claude-sonnet-4-5", reasoning_effort="max", max_tokens=4000)
     assert (body["thinking"]["budget_tokens"], body["max_tokens"]) == (3000, 4000)
     assert refused("Hi", model="claude-sonnet-4-5", reasoning_effort="low", max_tokens=1200) == (
@@ -318,7 +318,7 @@ def test_budget_leaves_room_under_the_callers_cap() -> None:
 
 
 def test_models_that_take_a_budget_are_an_option() -> None:
-    """A server whose models refuse budgets gets none."""
+    """With an empty pattern, no model gets a budget."""
     options = AnthropicMessagesOptions(budget_models="")
     body = write("Hi", model="claude-sonnet-4-5", reasoning_effort="low", options=options)
     assert body["thinking"]["type"] == "adaptive"
@@ -333,7 +333,7 @@ def test_models_that_take_a_budget_are_an_option() -> None:
     (own(ToolCall("a", "f")), False),
 ])
 def test_turn_that_did_not_begin_with_thinking_goes_on_without(first: Any, thinks: bool) -> None:
-    """The API refuses thinking in the middle of a turn that has none; that is counted."""
+    """If a turn began without thinking, a budget is left out and counted."""
     counters: Dict[str, int] = {}
     budget = {"thinking": {"type": "enabled", "budget_tokens": 2000}}
     history = [user("Hi"), first, *results("a"), own(ToolCall("b", "f")), *results("b")]
@@ -352,7 +352,7 @@ FORMAT = {"type": "json_schema", "json_schema": {"name": "point", "schema": SCHE
 
 
 def test_structured_output_as_an_output_format() -> None:
-    """OpenAI's dict and Anthropic's own; an effort beside it stays."""
+    """OpenAI's dict and Anthropic's own become ``output_config.format``; an effort stays."""
     body = write("Hi", response_format=FORMAT, reasoning_effort="low")
     wanted = {"type": "json_schema", "schema": SCHEMA}
     assert body["output_config"] == {"effort": "low", "format": wanted}
@@ -361,7 +361,7 @@ def test_structured_output_as_an_output_format() -> None:
 
 
 def test_structured_output_as_a_forced_tool() -> None:
-    """A server without output formats is given a tool, alone; one without either refuses."""
+    """With the option ``tool`` the schema is the only tool; with ``none`` it is refused."""
     options = AnthropicMessagesOptions(structured_output="tool")
     body = write("Hi", response_format=FORMAT, options=options)
     assert body["tools"] == [{"name": "point", "input_schema": SCHEMA}]
@@ -376,14 +376,14 @@ def test_structured_output_as_a_forced_tool() -> None:
 
 
 def marks(body: Dict[str, Any]) -> List[str]:
-    """The texts and names of the marked blocks."""
+    """Return the texts and names of the marked blocks."""
     blocks = [*body.get("tools", []), *body["system"], *(
         block for message in body["messages"] for block in message["content"])]
     return [b.get("name") or b.get("text") or b["content"] for b in blocks if "cache_control" in b]
 
 
 def test_caching_marks_tools_system_and_the_last_turns() -> None:
-    """At most four marks, on what the next request repeats; never on thinking."""
+    """Auto marks stand on at most four blocks that the next request repeats."""
     history = [user("One"), own(SIGNED, ToolCall("a", "f")), *results("a"),
                own(TextBlock("A")), user("Two")]
     body = write(history, system="Be brief.", tools=[TOOL, {"name": "g"}], cache="auto")
@@ -393,7 +393,7 @@ def test_caching_marks_tools_system_and_the_last_turns() -> None:
 
 
 def test_marks_set_by_hand_stay_and_count() -> None:
-    """The caller's marks come first; more than four of them are refused."""
+    """The caller's marks use up the four; more than four are refused."""
     hand = {"cache_control": {"type": "ephemeral", "ttl": "1h"}}
     said = [Message("user", (TextBlock(f"{n}", hand), TextBlock("x"))) for n in range(3)]
     body = write([*said, user("Last")], system="S", tools=[TOOL], cache="auto")
@@ -403,5 +403,5 @@ def test_marks_set_by_hand_stay_and_count() -> None:
 
 
 def test_cache_has_one_word() -> None:
-    """Another word is refused when the config is made."""
+    """A word other than ``auto`` is refused."""
     assert refused("Hi", cache="always") == "INVALID_REQUEST"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The Anthropic Messages dialect: ``decoder`` reads answers, ``request`` writes bodies.
 
-Each half is loaded when it is used. The contract of the dialect is the README.md beside
-this file.
+Each of the two modules is loaded when it is first used. The README.md beside this file is the
+contract of the dialect.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..dialect import Asked, Decoder, Dialect, JsonLoads
 from .efforts import effort_fields
 from .options import NAME, RESERVED_FIELDS, AnthropicMessagesOptions
 
-if TYPE_CHECKING:  # who reads a recorded body has no request
+if TYPE_CHECKING:  # reading a recorded body needs no request
     from ....values.calls import LlmRequest
 
 __all__ = ["DIALECT", "AnthropicMessagesOptions"]

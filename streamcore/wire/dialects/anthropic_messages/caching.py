@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Prompt caching: which blocks of a request are marked.
 
-In: a body that is written. Out: the same body with marks, at most four of them: on the last
-tool, the system prompt, and the last two turns of the user. Marks that the caller set by
-hand stay, and count. Refused with ``INVALID_REQUEST``: more than four set by hand
+In: a finished body. Out: the same body with at most four marks: on the last two user
+messages, the system prompt and the last tool. Marks that the caller set by hand stay, and
+count among the four. Refused with ``INVALID_REQUEST``: more than four set by hand
 (docs.claude.com/en/docs/build-with-claude/prompt-caching).
 """
 
@@ -16,11 +16,11 @@ from .wire_messages import THOUGHTS
 
 MOST_MARKS = 4
 _MARK = "cache_control"
-_TURNS = 2  # the last one, and the one before, which the last request has written
+_TURNS = 2  # the last one, and the one before: the last request filled the cache up to there
 
 
 def mark(body: Dict[str, Any]) -> None:
-    """Mark what will be there again in the next request of the conversation."""
+    """Mark the blocks that the next request of the conversation will repeat."""
     left = MOST_MARKS - sum(1 for block in _blocks(body) if _MARK in block)
     for block in _worth_marking(body):
         if left > 0 and block is not None and _MARK not in block:
@@ -29,14 +29,14 @@ def mark(body: Dict[str, Any]) -> None:
 
 
 def check_marks(body: Dict[str, Any]) -> None:
-    """Refuse more marks than the API takes.
+    """Refuse a body with more marks than the API takes.
 
     Raises:
-        LlmError: ``INVALID_REQUEST`` that says how many there are.
+        LlmError: ``INVALID_REQUEST`` for more than four marks.
     """
     marks = sum(1 for block in _blocks(body) if _MARK in block)
     if marks > MOST_MARKS:
-        raise invalid(f"a request has at most {MOST_MARKS} cache_control marks, not {marks}")
+        raise invalid(f"a request may have {MOST_MARKS} cache_control marks, not {marks}")
 
 
 def _worth_marking(body: Dict[str, Any]) -> Iterator[Optional[Dict[str, Any]]]:
@@ -51,15 +51,15 @@ def _worth_marking(body: Dict[str, Any]) -> Iterator[Optional[Dict[str, Any]]]:
 
 
 def _last(blocks: Any) -> Optional[Dict[str, Any]]:
-    """Return the last block that may carry a mark."""
+    """Return the last block that is not thinking, which may have no mark."""
     if not isinstance(blocks, list):
         return None
     return next((b for b in reversed(blocks) if b.get("type") not in THOUGHTS), None)
 
 
 def _blocks(body: Dict[str, Any]) -> List[Dict[str, Any]]:
-    """Return every block of the body that a mark can stand on."""
-    found = [body]  # the mark of the whole request
+    """Return the body and every block in it that can have a mark."""
+    found = [body]  # a mark at the top of the body counts too
     found += body.get("tools", [])
     found += body["system"] if isinstance(body.get("system"), list) else []
     for message in body["messages"]:

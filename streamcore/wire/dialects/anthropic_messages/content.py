@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 """The content of one answer: which block each event belongs to.
 
-In: starts, deltas and stops by the index that the provider gives them. Out: chunks, and the
-block-ends at the proven end. A delta that has no block of its kind at its index never gets
-into another block: text, thinking and what goes with them open a block of their own and are
-counted. Refused: arguments that belong to no call (``MALFORMED_TOOL_CALL``); an index told
-again where either block is a tool_use, and wrong types (``MALFORMED_RESPONSE``).
+In: starts, deltas and stops, each with the provider's index. Out: chunks, and the block-ends
+at the proven end. A delta never gets into a block of another kind. If no block of its kind
+is open at its index, a text or thinking delta opens a new block, and this is counted. Refused:
+arguments that belong to no call (``MALFORMED_TOOL_CALL``); wrong types, and an index that is
+used again by a tool_use, or while a tool_use is open there (``MALFORMED_RESPONSE``).
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from ....values.limits import ResolvedLimits
 from ....values.strictjson import mend_text
 from ...payload import malformed
 from ...toolcalls import OpenCall, ToolCallAssembler, unique_id
-from .parts import CallPart, Chunks, OpaquePart, Part, TextPart, ThinkingPart, says
+from .parts import CallPart, Chunks, OpaquePart, Part, TextPart, ThinkingPart, has_value
 
 Count = Callable[..., None]
-"""Counts by name, once or a number of times."""
+"""Takes the name of a counter, and how many to add; one if no number is given."""
 
 _TEXTS = {"text": TextPart, "thinking": ThinkingPart}
 _HOMES = {
@@ -35,9 +35,9 @@ class Content:
     """Collects the blocks of one answer.
 
     Args:
-        limits: ``max_tool_calls`` and ``max_tool_argument_bytes`` count here.
-        count: counts what was skipped, repaired or dropped, by name.
-    ``open`` holds the blocks that have started and not stopped; others only read it.
+        limits: only ``max_tool_calls`` and ``max_tool_argument_bytes`` apply here.
+        count: counts by name what was skipped, repaired or dropped.
+    ``open`` holds the blocks that have started and not stopped. Only this class changes it.
     """
 
     def __init__(self, limits: ResolvedLimits, count: Count) -> None:
@@ -45,8 +45,8 @@ class Content:
         self._assembler = ToolCallAssembler(limits.max_tool_calls, limits.max_tool_argument_bytes)
         self._parts: List[Part] = []  # in the order they started
         self.open: Dict[int, Part] = {}  # by the provider's index, until they stop
-        self._beside: Dict[Tuple[int, str], Part] = {}  # opened by deltas that had no block
-        self._used: Set[int] = set()  # the provider's indexes that a block has had
+        self._misplaced: Dict[Tuple[int, str], Part] = {}  # blocks that a misplaced delta opened
+        self._used: Set[int] = set()  # the provider's indexes so far
         self._blocks = 0  # neutral blocks opened so far
 
     def __len__(self) -> int:
@@ -56,7 +56,8 @@ class Content:
         """Take a block as it starts.
 
         Raises:
-            LlmError: for a wrong type, or an index told again where a call is concerned.
+            LlmError: ``MALFORMED_RESPONSE`` for a wrong type, or an index that is used again
+                by a tool_use or while a tool_use is open there.
         """
         kind = block.get("type") if isinstance(block, dict) else None
         if type(index) is not int or not isinstance(kind, str) or not kind:
@@ -75,10 +76,11 @@ class Content:
         """Take a delta.
 
         Raises:
-            LlmError: for arguments that belong to no call, and for a wrong type.
+            LlmError: ``MALFORMED_TOOL_CALL`` for arguments that belong to no call,
+                ``MALFORMED_RESPONSE`` for a wrong type.
         """
         if index.__class__ is not int or delta.__class__ is not dict:
-            raise malformed("a delta has no index, or is no object")
+            raise malformed("a delta has no index, or is not an object")
         kind = delta.get("type")
         part = self.open.get(index)
         if part is not None:
@@ -98,11 +100,11 @@ class Content:
         return part.stop()
 
     def finish(self) -> Chunks:
-        """Say that the answer has ended: blocks that never stopped stop now."""
+        """Say that the answer has ended; stop the blocks that are still open."""
         if self.open:
             self._count("block_never_stopped", len(self.open))
         chunks: Chunks = []
-        for part in (*self.open.values(), *self._beside.values()):
+        for part in (*self.open.values(), *self._misplaced.values()):
             chunks += part.stop()
         self.open.clear()
         return chunks
@@ -111,7 +113,8 @@ class Content:
         """Return the block-ends in opening order, and how many of them are calls.
 
         Args:
-            cut: the answer was cut at its token limit: its calls are dropped and counted.
+            cut: whether the answer was cut at its token limit. Its calls are then dropped
+                and counted.
         Raises:
             LlmError: ``MALFORMED_TOOL_CALL`` for a call that cannot be trusted.
         """
@@ -164,26 +167,26 @@ class Content:
             self._count("tool_call_id_repeated")
             call.id = unique_id(call.id, taken)
         known = ("type", "id", "name", "input")
-        call.extras = {k: v for k, v in block.items() if k not in known and says(v)}
+        call.extras = {k: v for k, v in block.items() if k not in known and has_value(v)}
         return call
 
     def _without_block(self, index: int, kind: Any, delta: Dict[str, Any]) -> Chunks:
-        """Take a delta that no block of its kind is open for."""
+        """Take a delta when no block of its kind is open at its index."""
         if type(kind) is not str:
             raise malformed(f"the type of a delta is a {type(kind).__name__}")
         if kind == "input_json_delta" or "partial_json" in delta:
             if not delta.get("partial_json"):
                 return []
-            reason = f"arguments came for the block {index}, where no tool_use is open"
+            reason = f"arguments came for the block {index}, but no tool_use is open there"
             raise LlmError(reason, "MALFORMED_TOOL_CALL", phase="body")
         home = _HOMES.get(kind)
         if home is None:
             self._count("delta_of_unknown_type")
             return []
-        part = self._beside.get((index, home))
+        part = self._misplaced.get((index, home))
         if part is None:
             self._count("delta_without_its_block")
-            part = self._beside[index, home] = self._make(home, {})
+            part = self._misplaced[index, home] = self._make(home, {})
         chunks = part.grow(delta) if part.delta_type == kind else part.also(kind, delta)
         return chunks or []
 

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Anthropic Messages events in, neutral chunks out.
 
-``push`` one event, get the chunks it completed; ``message_stop`` brings the block-ends, the
-usage and the finish, after every check. ``finish`` says that the body ended, and raises
-``STREAM_CLOSED`` unless the end is proven. The ``type`` in the data says what an event is;
-its SSE name stands in where there is none. The rules are those of the README.md beside
-this file.
+``push`` takes one event and returns the chunks that it completed. ``message_stop`` gives the
+block-ends, the usage and the finish, once every check has passed. ``finish`` says that the
+body ended, and raises ``STREAM_CLOSED`` unless the end is proven. The README.md beside this
+file has the rules.
 """
 
 from __future__ import annotations
@@ -24,10 +23,10 @@ from ..dialect import Asked, JsonLoads
 from .content import Content
 from .ending import CAUTION, STOP_REASONS, closed_error, no_call_error, stop_error
 from .options import AnthropicMessagesOptions
-from .parts import says
+from .parts import has_value
 from .usage_report import UsageReport
 
-_LONG = 2 * strictjson.MAX_DEPTH  # no shorter text nests too deeply
+_LONG = 2 * strictjson.MAX_DEPTH  # a shorter text cannot nest too deeply
 
 _START_READ = ("id", "type", "role", "model", "content", "stop_reason", "usage")
 _DELTA_READ = ("type", "delta", "usage")
@@ -40,12 +39,12 @@ class AnthropicMessagesDecoder:
 
     Args:
         options: the server's habits, resolved.
-        limits: ``max_tool_calls`` and ``max_tool_argument_bytes`` count here.
-        diagnostics: counters by name of what was skipped, repaired or dropped;
-            the caller's dict is written to.
-        json_loads: a faster parser of one JSON text; what it refuses is read strictly.
+        limits: only ``max_tool_calls`` and ``max_tool_argument_bytes`` apply here.
+        diagnostics: the caller's dict, in which the decoder counts by name what it skipped,
+            repaired or dropped.
+        json_loads: a faster parser of one JSON text. A text that it refuses is read strictly.
         asked: what is known of the request: its output cap, and whether it ended with tool
-            results, after which a model may have nothing more to say.
+            results. If it did, the answer may be empty.
     ``done`` turns true when the finish chunk was returned.
     """
 
@@ -68,7 +67,7 @@ class AnthropicMessagesDecoder:
         self._started = False  # message_start has come
         self._model: Optional[str] = None
         self._response_id: Optional[str] = None
-        self._word: Optional[str] = None  # the most cautious stop reason so far
+        self._word: Optional[str] = None  # the stop reason so far; see ``CAUTION``
         self._extras: Dict[str, Any] = {}  # facts of the whole message
         self._doubt: Optional[Dict[str, Any]] = None  # may be the error that ended the stream
         self._handlers: Dict[str, Callable[[Dict[str, Any]], Chunks]] = {
@@ -87,7 +86,7 @@ class AnthropicMessagesDecoder:
         """Take one event and return its chunks.
 
         Raises:
-            LlmError: for an error the provider sent, or what cannot be trusted.
+            LlmError: for an error that the provider sent, or a payload that breaks the rules.
         """
         if self.done:
             return []
@@ -101,7 +100,7 @@ class AnthropicMessagesDecoder:
         if stop != len(data) or (stop > _LONG and strictjson.is_too_deep(data, payload)):
             payload = self._read_strictly(event)
         if payload.__class__ is not dict:
-            if payload is None:  # nothing was said
+            if payload is None:  # the event has nothing to read
                 return []
             raise malformed(f"a payload is no JSON object: {shown(data)}")
         if payload.get("type") != "content_block_delta" or "error" in payload:
@@ -109,16 +108,16 @@ class AnthropicMessagesDecoder:
         index, delta = payload.get("index"), payload.get("delta")
         if index.__class__ is int and delta.__class__ is dict:
             part = self._open.get(index)
-            # As nearly every event is: ``Content.delta`` decides the same, a call later.
+            # Nearly every event ends here. ``Content.delta`` would do the same, one call later.
             if part is not None and part.delta_type == delta.get("type"):
                 return part.grow(delta)
         return self._content.delta(index, delta)
 
     def finish(self, end: SseEnd) -> Chunks:
-        """Say that the body ended; return the last chunks where the end is proven.
+        """Say that the body ended; return the last chunks if the end is proven.
 
         Raises:
-            LlmError: ``STREAM_CLOSED`` when it is not.
+            LlmError: ``STREAM_CLOSED`` if it is not, or the error that ended the stream.
         """
         if self.done:
             return []
@@ -131,38 +130,38 @@ class AnthropicMessagesDecoder:
         raise closed_error(end, self._word, self._options.done_marker)
 
     def document(self, text: str) -> Chunks:
-        """Read a whole JSON document sent in a stream's place: an error, or a message.
+        """Read a whole JSON document sent instead of a stream: an error or a message.
 
         Raises:
-            LlmError: the error it holds; ``MALFORMED_RESPONSE`` for anything else.
+            LlmError: the error in the document, or ``MALFORMED_RESPONSE`` if it is neither.
         """
         payload = strictly(text.strip())
         if type(payload) is not dict:
-            raise malformed(f"a JSON document is no object: {shown(text)}")
+            raise malformed(f"a JSON document is not an object: {shown(text)}")
         if payload.get("type") != "message" or not isinstance(payload.get("content"), list):
             found = failures.find_error(payload)
             if found is not None:
                 raise provider_error(found, payload)
-            raise malformed(f"a JSON document that is no whole message: {shown(text)}")
+            raise malformed(f"a JSON document is not a whole message: {shown(text)}")
         if not payload.get("stop_reason"):
-            raise malformed("a JSON document that is a message without a stop_reason")
+            raise malformed("a JSON document is a message without a stop_reason")
         self._count("json_document")
         return self._message_start({"message": payload}) + self._end()
 
     def partial(self) -> Partial:
-        """Return what has arrived so far; never a tool call."""
+        """Return the text, thinking and usage so far, without tool calls."""
         return Partial(*self._content.so_far(), self._usage.read())
 
     # -- one event -----------------------------------------------------------------------
 
     def _read_strictly(self, event: SseEvent) -> Any:
-        """Return the payload of an event that is no plain JSON text; None where it is nothing."""
+        """Return the payload of an event that is not plain JSON; None if it has no payload."""
         data = event.data.strip()
         if event.event.strip().lower() == "error" and data:
             raise named_error(data)
         if not data:
             return None
-        if data == "[DONE]":  # it proves nothing here
+        if data == "[DONE]":  # in this dialect it does not prove the end
             self._count("done_marker_of_another_dialect")
             return None
         if event.event != "message" and data[0] not in "{[" and event.event not in self._handlers:
@@ -196,7 +195,7 @@ class AnthropicMessagesDecoder:
         response_id = message.get("id")
         if self._started or len(self._content):
             if len(self._content) or response_id != self._response_id:
-                raise malformed("a second message_start: a second answer")
+                raise malformed("a message_start came after the answer had begun")
             self._count("message_start_again")
         self._started = True
         self._model, self._response_id = _text(message.get("model")), _text(response_id)
@@ -206,7 +205,7 @@ class AnthropicMessagesDecoder:
         return self._take_whole(message.get("content"))
 
     def _take_whole(self, blocks: Any) -> Chunks:
-        """Take blocks that are whole where the message starts."""
+        """Take the blocks that ``message_start`` already has whole."""
         chunks: Chunks = []
         if blocks is not None and type(blocks) is not list:
             raise malformed(f"the content of a message is a {type(blocks).__name__}")
@@ -226,7 +225,7 @@ class AnthropicMessagesDecoder:
             self._note_stop(delta.get("stop_reason"))
         return []
 
-    # -- what is noted beside ------------------------------------------------------------
+    # -- facts of the whole message ------------------------------------------------------
 
     def _note_usage(self, report: Any) -> None:
         if not self._usage.note(report):
@@ -281,7 +280,7 @@ class AnthropicMessagesDecoder:
 
     def _may_be_empty(self) -> bool:
         """Say whether an answer that ended well may have no block."""
-        hit = self._word == "stop_sequence" or says(self._extras.get("stop_sequence"))
+        hit = self._word == "stop_sequence" or has_value(self._extras.get("stop_sequence"))
         return hit or self._asked.after_tools
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Reasoning efforts as Anthropic's models take them: by name, or as a budget of tokens.
 
-In: an effort's word. Out: the body fields it becomes. Newer models decide themselves how
-long they think and take the effort by name; older ones take a budget.
+In: an effort's word. Out: the body fields for it. Newer models decide how long they think,
+and take the effort by name. Older models take a budget.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ OFF = "off"
 BUDGETS: Mapping[str, int] = FrozenDict(
     low=1_024, medium=4_096, high=16_384, xhigh=24_576, max=32_000
 )
-"""Effort → tokens to think with, for models that take a budget; the API's least is 1,024."""
+"""Effort → tokens for thinking, for models that take a budget. The API's least is 1,024."""
 LEAST_BUDGET = 1_024
 
 
 def effort_fields(effort: str) -> Mapping[str, Any]:
-    """Return the fields for a model that decides itself how long it thinks."""
+    """Return the body fields of an effort for a model that takes efforts by name."""
     if effort == OFF:
         return FrozenDict(thinking=freeze({"type": "disabled"}))
     fields = {
@@ -34,13 +34,13 @@ def effort_fields(effort: str) -> Mapping[str, Any]:
 EFFORTS: Mapping[str, Mapping[str, Any]] = FrozenDict(
     {word: effort_fields(word) for word in (OFF, *BUDGETS)}
 )
-"""Anthropic's own efforts; ``thinking`` makes budgets of them where a model takes one."""
+"""Anthropic's own efforts. If a model takes a budget, ``thinking`` puts one in their place."""
 SWITCHED: Mapping[str, Mapping[str, Any]] = freeze({
     OFF: {"thinking": {"type": "disabled"}},
     "on": {"thinking": {"type": "enabled", "budget_tokens": BUDGETS["medium"]}},
 })
-"""Efforts of servers that switch thinking on with a budget, and off."""
+"""Efforts of servers that only switch thinking on, with a budget, or off."""
 ADAPTIVE_OR_OFF: Mapping[str, Mapping[str, Any]] = freeze({
     OFF: {"thinking": {"type": "disabled"}}, "on": {"thinking": {"type": "adaptive"}},
 })
-"""Efforts of servers that refuse a budget."""
+"""Efforts of servers that only switch thinking on or off, and refuse a budget."""

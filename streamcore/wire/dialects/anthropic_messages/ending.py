@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """How an answer ends: what stop reasons mean, and the errors of a bad end.
 
-In: the provider's word, what stood beside it, how the body ended. Out: the meaning, or the
-``LlmError`` to raise. Pure tables and sentences; the decoder decides when.
+In: the stop reason, its details, how the body ended. Out: the meaning, or the ``LlmError`` to
+raise. This module has only tables and messages; the decoder decides when to use them.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ STOP_REASONS: Mapping[str, str] = {
     "pause_turn": "paused",
     "compaction": "paused",
 }
-"""Stop reasons by what they mean; every other word is an error of that name."""
+"""Stop reason → what it means. Every other word is an error of that name."""
 
 CAUTION = {"stop": 0, "paused": 1, "tool-calls": 2, "max-tokens": 3, "error": 4}
-"""Of several stop reasons the one with the highest number counts."""
+"""If an answer has several stop reasons, the one with the highest number counts."""
 
 
 def stop_error(word: str, details: Any) -> LlmError:
-    """Return the error of an answer that ended with a stop reason of no good meaning.
+    """Return the error of an answer that ended with a stop reason outside the table.
 
     Args:
         word: the stop reason, such as ``refusal``.
-        details: the ``stop_details`` beside it, where they are an object.
+        details: the ``stop_details`` of the answer; ignored unless they are an object.
     """
     error = finish_error(word)
     if not isinstance(details, dict):
@@ -51,16 +51,22 @@ def stop_error(word: str, details: Any) -> LlmError:
 
 
 def no_call_error() -> LlmError:
-    """Return the error of an answer that says it ended with tool calls, and has none.
+    """Return the error of an answer that ended with ``tool_use`` but has no call.
 
-    Nothing was shown as a call, so another try is worth it.
+    No call was shown, so it is safe to try again.
     """
-    said = "the answer ended with tool_use and has no tool_use block"
+    said = "the answer ended with tool_use but has no tool_use block"
     return LlmError(said, "MALFORMED_TOOL_CALL", True, phase="body")
 
 
 def closed_error(end: Optional[SseEnd], word: Optional[str], done_marker: str) -> LlmError:
-    """Return the error of an answer whose end proves nothing; no ``end``: it said it ended."""
+    """Return the error of an answer whose end is not proven.
+
+    Args:
+        end: how the body ended; None if ``message_stop`` came.
+        word: the stop reason, or None.
+        done_marker: the option of that name.
+    """
     if end is None:
         return LlmError("message_stop came without a stop_reason", "STREAM_CLOSED", phase="body")
     said = "the stream ended before message_stop"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The options of Anthropic Messages: how its servers differ from one another.
 
-A plain frozen value. Each field is one habit of a server; profiles give the reason where
-they set one.
+A frozen value. Each field is one way in which a server differs. A profile that sets a field
+gives the reason in a note.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ RESERVED_FIELDS = ("model", "messages", "stream")
 """The body fields that neither ``extra_body`` nor an effort may set."""
 
 DEFAULT_MAX_TOKENS = 8_192
-"""The output cap that is sent where nobody gives one: the dialect requires a cap."""
+"""The cap of the output, in tokens, if nobody gives one. The dialect requires a cap."""
 
 BUDGET_MODELS = (
     r"(?:.*[/.])?claude-(?:3[.-]7-sonnet|(?:sonnet|opus)-4(?:[.-][015])?|haiku-4[.-]5)"
     r"(?:-(?:\d{6,}|latest))?(?:-v\d)?(?:[@:].*)?"
 )
-"""Anthropic's models that think by a budget, however a gateway prefixes their names; newer
-ones refuse a budget, and older ones do not think."""
+"""Anthropic's models that take a budget, with any prefix that a gateway adds to the name.
+Newer models refuse a budget, and older models do not think."""
 
 UNSIGNED_THINKING = ("leave-out", "send")
 STRUCTURED_OUTPUT = ("output-config", "tool", "none")
@@ -39,20 +39,20 @@ class AnthropicMessagesOptions(DialectOptions):
     """The options of one server; a field left out has its default.
 
     Args:
-        default_max_tokens: the ``max_tokens`` sent where the caller, the model and the
-            profile give none, 1 or more tokens.
-        unsigned_thinking: what becomes of thinking that has no signature. ``leave-out``:
-            it is not sent back, for Anthropic's API refuses it. ``send``: it goes back.
-        budget_models: the pattern of the names of the models that think by a budget of tokens;
-            others decide themselves. The empty pattern is no model.
+        default_max_tokens: the ``max_tokens`` that is sent if the caller, the model and the
+            profile give none; 1 or more tokens.
+        unsigned_thinking: what happens to thinking without a signature. ``leave-out``:
+            it is not sent back, because Anthropic's API refuses it. ``send``: it is sent back.
+        budget_models: a pattern of model names. These models take a budget of tokens for
+            thinking; all others decide how long they think. The empty pattern is no model.
         structured_output: how a JSON schema is asked for. ``output-config``: as
             ``output_config.format``. ``tool``: as a tool that the model must call.
-            ``none``: a request with one is refused.
+            ``none``: a request with a JSON schema is refused.
         The other arguments are those of ``DialectOptions``. The end marker is
-        ``message_stop``; under ``optional`` a stop reason, all blocks stopped and a cleanly
-        ended body prove the end too.
+        ``message_stop``. With ``done_marker="optional"``, three things together prove the
+        end too: a stop reason, no open block, and a body that ends cleanly.
     Raises:
-        ValueError, TypeError: for a value that cannot be.
+        ValueError, TypeError: for a value that is not allowed.
     """
 
     default_max_tokens: int = NOT_GIVEN

@@ -2,9 +2,9 @@
 """The content blocks of an answer while they form, one class for each neutral block.
 
 In: the block as ``content_block_start`` has it, then its deltas. Out: chunks, and at the
-end the whole block. A text or thinking block is opened by its first character or by its
-first extra, such as a signature: an empty one is no block. Refused as
-``MALFORMED_RESPONSE``: a wrong type in a field that is read.
+end the whole block. The first character of a text or thinking block opens it, or its first
+extra, such as a signature. A block with neither is dropped. Refused with
+``MALFORMED_RESPONSE``: a field of the wrong type.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ...toolcalls import OpenCall, ToolCallAssembler
 
 Chunks = List[StreamChunk]
 NextIndex = Callable[[], int]
-"""Gives the next index of a neutral block; called when one opens."""
+"""Returns the index of the next neutral block. Called when the block opens."""
 
 _UNOPENED = -1
 
@@ -49,7 +49,7 @@ class TextPart(GrowingText):
 
     def begin(self, block: Dict[str, Any]) -> Chunks:
         """Take the block as it started; return its chunks."""
-        extras = {k: v for k, v in block.items() if k not in ("type", self.key) and says(v)}
+        extras = {k: v for k, v in block.items() if k not in ("type", self.key) and has_value(v)}
         self.extras.update(extras)
         return self.grow(block) or (self._open() if extras else [])
 
@@ -62,14 +62,14 @@ class TextPart(GrowingText):
             raise malformed(f"the {self.key} of a block is a {type(text).__name__}")
         if not text or self._half or self.index < 0 or not text.isascii():
             return self._show(self.add(text)) if text else []
-        self.pieces.append(text)  # as nearly every delta is: two calls less
+        self.pieces.append(text)  # nearly every delta: this saves two calls
         return [self.chunk(self.index, text)]
 
     def also(self, kind: Any, delta: Dict[str, Any]) -> Optional[Chunks]:
-        """Take a delta of another type; None where the block has no place for it."""
+        """Take a delta of another type; None if it cannot belong to this block."""
         if kind != "citations_delta":
             return None
-        if says(delta.get("citation")):
+        if has_value(delta.get("citation")):
             self.extras.setdefault("citations", []).append(delta["citation"])
         return self._open() if self.extras else []
 
@@ -78,7 +78,7 @@ class TextPart(GrowingText):
         return self._show(self.finish())
 
     def whole(self, cut: bool) -> Block:
-        """Return the block; ``cut`` says that the answer was cut at its token limit."""
+        """Return the block; ``cut`` says whether the answer was cut at its token limit."""
         return TextBlock(self.joined(), mend_surrogates(self.extras) or None)
 
     def _show(self, text: str) -> Chunks:
@@ -105,27 +105,27 @@ class ThinkingPart(TextPart):
     chunk = ReasoningDelta
 
     def also(self, kind: Any, delta: Dict[str, Any]) -> Optional[Chunks]:
-        """Take the signature, which arrives once and last."""
+        """Take the signature. It arrives once, after the thinking."""
         if kind != "signature_delta":
             return None
-        if says(delta.get("signature")):
+        if has_value(delta.get("signature")):
             self.extras["signature"] = delta["signature"]
         return self._open() if self.extras else []
 
     def whole(self, cut: bool) -> Block:
-        """Return the block; ``cut`` as for text."""
+        """Return the block; ``cut`` as in ``TextPart``."""
         return ReasoningBlock(self.joined(), "thinking", mend_surrogates(self.extras) or None)
 
 
 class CallPart:
-    """A tool_use block: a call, which the assembler alone makes whole."""
+    """A tool_use block. The assembler parses and checks the call at the end."""
 
     delta_type: ClassVar[str] = "input_json_delta"
 
     def __init__(self, call: OpenCall, assembler: ToolCallAssembler) -> None:
         self.call = call
         self._assembler = assembler
-        self._told: Any = None  # the whole input, where the start already had it
+        self._told: Any = None  # the whole input, if the start already had it
 
     @property
     def index(self) -> int:
@@ -133,9 +133,9 @@ class CallPart:
         return self.call.index
 
     def begin(self, block: Dict[str, Any]) -> Chunks:
-        """Take the block as it started: its id and name, and rarely its whole input."""
+        """Take the block as it started: its id, its name, and sometimes its whole input."""
         told = block.get("input")
-        self._told = told if says(told) else None
+        self._told = told if has_value(told) else None
         self._assembler.open(self.call)
         start = ToolCallDelta(self.index, self.call.id or None, self.call.name or None, "")
         return [BlockStart(self.index, "tool-call"), start]
@@ -151,11 +151,11 @@ class CallPart:
         return [ToolCallDelta(self.call.index, None, None, more)] if more else []
 
     def also(self, kind: Any, delta: Dict[str, Any]) -> Optional[Chunks]:
-        """Take no other delta: what is no argument never stands among arguments."""
+        """Take no other delta, so that nothing else gets into the arguments."""
         return None
 
     def stop(self) -> Chunks:
-        """Say that no more fragments come: the input that the start had is now shown."""
+        """Say that no more fragments come; show the input if only the start had it."""
         chunks: Chunks = []
         if self._told is not None and not self.call.pieces:
             chunks += self._show(json.dumps(self._told, ensure_ascii=False))
@@ -164,11 +164,11 @@ class CallPart:
         return chunks + ([ToolCallDelta(self.index, None, None, rest)] if rest else [])
 
     def check(self) -> None:
-        """Refuse arguments that were told twice and differ; they have parsed before."""
+        """Refuse arguments that came twice and differ. The assembler has parsed them before."""
         if self._told is None:
             return
         if parse_arguments(self.call.joined()) != mend_surrogates(self._told):
-            raise malformed("the input of a tool_use block is told twice, and differs")
+            raise malformed("the input of a tool_use block came twice, and the two differ")
 
     def _show(self, text: str) -> Chunks:
         more = self._assembler.extend(self.call, text)
@@ -178,17 +178,17 @@ class CallPart:
 class OpaquePart:
     """A block of any other kind: kept whole and shown as one block.
 
-    Redacted thinking and results of server tools are whole when they start. What arrives
-    later is added to the field of its name.
+    Redacted thinking and results of server tools are whole when they start. A field that
+    arrives later is added to the field of the same name.
     """
 
-    delta_type: ClassVar[str] = ""  # no type is its own: see ``also``
+    delta_type: ClassVar[str] = ""  # it takes deltas of any type: see ``also``
 
     def __init__(self, kind: str, next_index: NextIndex) -> None:
         self.kind = kind
         self.index = next_index()
         self._part: Dict[str, Any] = {}
-        self._grown: Dict[str, List[str]] = {}  # text that arrived in deltas, by its field
+        self._grown: Dict[str, List[str]] = {}  # field → the text that arrived in deltas
 
     def begin(self, block: Dict[str, Any]) -> Chunks:
         """Take the block as it started."""
@@ -201,7 +201,7 @@ class OpaquePart:
         return []
 
     def also(self, kind: Any, delta: Dict[str, Any]) -> Optional[Chunks]:
-        """Take a delta of any type; a server tool takes its input only."""
+        """Take a delta of any type; a server tool takes only its input."""
         if self.kind in SERVER_TOOLS and kind != "input_json_delta":
             return None
         self._add(delta)
@@ -215,8 +215,11 @@ class OpaquePart:
         """Return the block.
 
         Args:
-            cut: the answer was cut at its token limit; an input that is not whole is then
-                left as the start had it, and the block has no result.
+            cut: whether the answer was cut at its token limit. An input that is not whole
+                then stays as the start had it.
+        Raises:
+            LlmError: ``MALFORMED_RESPONSE`` for an input that is not JSON, or that came
+                twice and differs.
         """
         part = dict(self._part)
         for name, pieces in self._grown.items():
@@ -236,8 +239,8 @@ class OpaquePart:
                 return
             reason = f"the input of a {self.kind} block is not JSON ({bad}): {shown(text)}"
             raise malformed(reason) from None
-        if says(part.get("input")) and part["input"] != value:
-            raise malformed(f"the input of a {self.kind} block is told twice, and differs")
+        if has_value(part.get("input")) and part["input"] != value:
+            raise malformed(f"the input of a {self.kind} block came twice, and the two differ")
         part["input"] = value
 
     def _add(self, delta: Dict[str, Any]) -> None:
@@ -255,6 +258,6 @@ class OpaquePart:
 Part = Union[TextPart, CallPart, OpaquePart]
 
 
-def says(value: Any) -> bool:
-    """Say whether a value tells anything: null, "", [] and {} do not."""
+def has_value(value: Any) -> bool:
+    """Say whether a value is more than null, "", [] and {}."""
     return value is not None and value != "" and value != [] and value != {}

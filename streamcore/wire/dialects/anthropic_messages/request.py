@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""The way out: what a caller asks, as the body of one request of Anthropic Messages.
+"""Writes what a caller asks as the body of one Anthropic Messages request.
 
 In: a neutral ``LlmRequest`` and the server's ``AnthropicMessagesOptions``. Out: the body as
-plain JSON values, and its bytes. Refused before any I/O: what cannot be sent, or has no place
-in this dialect (``INVALID_REQUEST``); what the server cannot carry (``UNSUPPORTED_CONTENT``).
+plain JSON values, and its bytes. Refused before any I/O: values that cannot be sent, or do
+not exist in this dialect (``INVALID_REQUEST``); content that the server does not take
+(``UNSUPPORTED_CONTENT``).
 """
 
 from __future__ import annotations
@@ -30,21 +31,21 @@ def build_body(
     effort_fields: Mapping[str, Any],
     diagnostics: Dict[str, int],
 ) -> Dict[str, Any]:
-    """Return the request body as plain JSON values; fields nobody set are left out.
+    """Return the request body as plain JSON values; fields that nobody set are left out.
 
     Args:
         request: what is asked.
         options: the server's options, resolved.
         effort_fields: the body fields that the reasoning effort becomes.
-        diagnostics: counters of what of the history was changed.
+        diagnostics: a dict in which changes of the history are counted by name.
     Raises:
         LlmError: ``INVALID_REQUEST`` for values, text or a history that cannot be sent;
-            ``UNSUPPORTED_CONTENT`` for content this server or dialect has no form for.
+            ``UNSUPPORTED_CONTENT`` for content that this server or dialect does not take.
     """
     config = request.config
     check_request(request, options, RESERVED_FIELDS)
     if config.seed is not None:
-        raise invalid("this dialect has no seed")
+        raise invalid("seed does not exist in this dialect")
     body: Dict[str, Any] = {"model": config.model, "max_tokens": _cap(config, options)}
     _add_messages(body, request, options, diagnostics)
     body["stream"] = True

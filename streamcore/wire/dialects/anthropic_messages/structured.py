@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""An answer of a JSON schema, asked for in Anthropic's form.
+"""Asks for an answer that follows a JSON schema.
 
-In: the neutral ``response_format``, OpenAI's dict or Anthropic's own. Out: what is added to
-the body: ``output_config.format``, or a tool the model must call, whose arguments are then
-the value. Refused with ``INVALID_REQUEST``: a format of another kind, and tools or a choice
-beside the one tool.
+In: ``response_format``, as OpenAI's dict or Anthropic's own. Out: ``output_config.format`` in
+the body, or a tool that the model must call. The arguments of that call are then the value.
+Refused: a format of another kind, and other tools or a choice together with that tool
+(``INVALID_REQUEST``); a schema for a server that takes none (``UNSUPPORTED_CONTENT``).
 """
 
 from __future__ import annotations
@@ -17,17 +17,23 @@ from ....values.given import invalid
 from .options import AnthropicMessagesOptions
 
 TOOL_NAME = "structured_output"
-"""The tool that stands for the value where the schema has no name."""
+"""The tool's name if the schema has no name."""
 
 
 def add_output_format(
     body: Dict[str, Any], wanted: Any, options: AnthropicMessagesOptions
 ) -> None:
-    """Add what asks for the format; None and ``text`` ask for none."""
+    """Add the format to the body; None and the type ``text`` add nothing.
+
+    Raises:
+        LlmError: ``INVALID_REQUEST`` for a format of another kind, and for tools or a choice
+            together with the tool of the format; ``UNSUPPORTED_CONTENT`` if the server
+            takes no schema.
+    """
     if wanted is None or (isinstance(wanted, Mapping) and wanted.get("type") == "text"):
         return
     if not isinstance(wanted, Mapping) or wanted.get("type") != "json_schema":
-        raise invalid("response_format is {'type': 'json_schema', …} in this dialect")
+        raise invalid("in this dialect, response_format must be {'type': 'json_schema', …}")
     named = wanted.get("json_schema")
     named = named if isinstance(named, Mapping) else wanted
     schema = named.get("schema")
@@ -41,7 +47,7 @@ def add_output_format(
         body["output_config"] = {**body.get("output_config", {}), "format": shown}
         return
     if "tools" in body or "tool_choice" in body:
-        raise invalid("this server gives structured output as a tool: no tools beside it")
+        raise invalid("this server takes response_format as a tool, so no other tools can be sent")
     name = named.get("name") if isinstance(named.get("name"), str) else None
     tool = {"name": name or TOOL_NAME, "input_schema": thaw(schema)}
     body["tools"] = [tool]

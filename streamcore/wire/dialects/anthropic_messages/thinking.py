@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Thinking: as a budget for older models, and what else must hold where it is on.
+"""Makes thinking fit the model, the history and the other settings.
 
-In: the body fields of an effort, and the body. Out: the same, made to fit the model and the
-history. Refused with ``INVALID_REQUEST``: settings that the API refuses beside thinking
+In: the body fields of an effort, and the body. Out: the same, with a budget for models that
+take one. Refused with ``INVALID_REQUEST``: settings that the API refuses with thinking on
 (docs.claude.com/en/docs/build-with-claude/extended-thinking).
 """
 
@@ -18,19 +18,19 @@ from .efforts import BUDGETS, LEAST_BUDGET
 from .options import AnthropicMessagesOptions
 from .wire_messages import THOUGHTS, only_results
 
-_SHARE = 0.75  # of max_tokens that thinking may take, so that room for the answer is left
+_SHARE = 0.75  # of max_tokens for thinking; the rest is for the answer
 
 
 def fit_to_budget(
     fields: Dict[str, Any], config: CallConfig, options: AnthropicMessagesOptions
 ) -> Dict[str, Any]:
-    """Return the fields of an effort; for models that take a budget, as a budget.
+    """Return the fields of an effort, with a budget if the model takes one.
 
-    Without ``max_tokens`` the cap is the default one and the budget together. With it the
-    budget is at most three quarters of it.
+    Without ``max_tokens``, the cap is the default cap plus the budget. With ``max_tokens``,
+    the budget is at most three quarters of it.
 
     Raises:
-        LlmError: ``INVALID_REQUEST`` where ``max_tokens`` leaves no room to think.
+        LlmError: ``INVALID_REQUEST`` if ``max_tokens`` leaves too little for a budget.
     """
     thinking = fields.get("thinking")
     kind = thinking.get("type") if isinstance(thinking, dict) else None
@@ -49,7 +49,7 @@ def fit_to_budget(
         budget = min(budget, int(config.max_tokens * _SHARE))
     if budget < LEAST_BUDGET:
         raise invalid(
-            f"max_tokens ({config.max_tokens}) leaves no room to think: thinking takes at least"
+            f"max_tokens ({config.max_tokens}) is too small for thinking: thinking takes at least"
             f" {LEAST_BUDGET} tokens and at most three quarters of max_tokens"
         )
     return {**rest, "thinking": {"type": "enabled", "budget_tokens": budget}}
@@ -67,11 +67,12 @@ def fit_thinking(
 ) -> None:
     """Make thinking and the rest of the body fit each other.
 
-    With a budget, a turn whose tools have run must begin with thinking. Where it does not,
-    because another model began it, this request goes without thinking and is counted.
+    With a budget, the API wants a turn whose tools have run to begin with thinking. If
+    another model began the turn without, this request goes out without thinking, and
+    ``thinking_left_out`` is counted.
 
     Raises:
-        LlmError: ``INVALID_REQUEST`` for a temperature or a forced tool beside thinking.
+        LlmError: ``INVALID_REQUEST`` for a temperature or a forced tool with thinking on.
     """
     thinking = body.get("thinking")
     kind = thinking.get("type") if isinstance(thinking, dict) else None
@@ -82,14 +83,14 @@ def fit_thinking(
     if kind not in ("enabled", "adaptive"):
         return
     if body.get("temperature", 1) != 1:
-        raise invalid("with thinking on, temperature is 1 or not given")
+        raise invalid("with thinking on, temperature must be 1 or not given")
     choice = body.get("tool_choice")
     if isinstance(choice, dict) and choice.get("type") in ("any", "tool"):
-        raise invalid("with thinking on, tool_choice is auto or none")
+        raise invalid("with thinking on, tool_choice must be auto or none")
 
 
 def _may_think(messages: List[Dict[str, Any]]) -> bool:
-    """Say whether the turn under way, if one is, begins with thinking."""
+    """Say whether no turn is under way, or the one under way begins with thinking."""
     first = None
     for message in reversed(messages):
         if message["role"] == "assistant":

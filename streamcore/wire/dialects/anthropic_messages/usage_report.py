@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The usage of one answer, merged from the reports at its start and end.
 
-In: ``usage`` objects as sent. Out: ``TokenUsage``. A later report is cumulative, so field
-by field the last value that is not null counts, and nothing is added up. Odd values are
-passed over; what is not told stays None. Never raises.
+In: ``usage`` objects as sent. Out: ``TokenUsage``. Reports are cumulative: for each field the
+last value that is not null counts, and nothing is added up. Values that make no sense are
+ignored. A field that no report has stays None. Never raises.
 """
 
 from __future__ import annotations
@@ -21,15 +21,16 @@ class UsageReport:
         self._told: Dict[str, Any] = {}
 
     def note(self, report: Any) -> bool:
-        """Take one report; say whether it is an object, or nothing at all."""
+        """Take one report; return whether it is an object or None."""
         if isinstance(report, dict):
             self._told.update((k, v) for k, v in report.items() if v is not None)
         return report is None or isinstance(report, dict)
 
     def read(self) -> Optional[TokenUsage]:
-        """Return the counts so far; None where none is known.
+        """Return the counts so far; None if none is known.
 
-        ``input_tokens`` are told without the cached ones; thinking is part of the output.
+        The provider's ``input_tokens`` leave out cached tokens, and its ``output_tokens``
+        include thinking.
         """
         told = self._told
         details = told.get("output_tokens_details")

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Fitted messages as Anthropic's wire has them.
+"""Writes fitted messages in Anthropic's form.
 
-In: messages that are fitted to their receiver: each result is a tool message directly after
-its call. Out: the system prompt, and user and assistant messages that take turns, the user
-first; all results of a step stand at the front of one user message. Thinking and opaque
-blocks are written as they came. Refused: content that has no form here
-(``UNSUPPORTED_CONTENT``).
+In: messages that are fitted to their receiver, so that each result is a tool message directly
+after its call. Out: the system prompt, and user and assistant messages that alternate,
+beginning with the user. All results of a step stand at the front of one user message.
+Thinking and opaque blocks are written as they came. Refused: content that this dialect
+cannot express (``UNSUPPORTED_CONTENT``).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .parts import SERVER_TOOLS
 WireMessage = Dict[str, Any]
 _SYSTEM = ("system", "developer")
 THOUGHTS = ("thinking", "redacted_thinking")
-"""Blocks that may not end a message: the API refuses that."""
+"""Kinds of blocks that the API refuses at the end of a message."""
 
 
 def write_messages(
@@ -33,10 +33,10 @@ def write_messages(
     options: AnthropicMessagesOptions,
     diagnostics: Dict[str, int],
 ) -> Tuple[Any, List[WireMessage]]:
-    """Return the system prompt, text or blocks, and the messages.
+    """Return the system prompt, as text or blocks, and the messages.
 
     Raises:
-        LlmError: ``UNSUPPORTED_CONTENT`` for content that has no form here.
+        LlmError: ``UNSUPPORTED_CONTENT`` for content that this dialect cannot express.
     """
     counts = Counts(diagnostics)
     system: List[Dict[str, Any]] = []
@@ -46,7 +46,7 @@ def write_messages(
             system += [_write(block, options) for block in message.content]
             continue
         role = "assistant" if message.role == "assistant" else "user"
-        content = [_write(b, options) for b in message.content if _goes(b, options, counts)]
+        content = [_write(b, options) for b in message.content if _is_sent(b, options, counts)]
         if wire and wire[-1]["role"] == role:
             wire[-1]["content"] += content
         else:
@@ -62,10 +62,10 @@ def write_messages(
     return (system[0]["text"] if plain else system), wire
 
 
-def _goes(
+def _is_sent(
     block: Block, options: AnthropicMessagesOptions, counts: Counts
 ) -> bool:
-    """Say whether a block is sent: thinking without a signature only where it is taken."""
+    """Say whether a block is sent. Unsigned thinking is sent only if the option says so."""
     if not isinstance(block, ReasoningBlock) or options.unsigned_thinking == "send":
         return True
     if block.extras and block.extras.get("signature"):
@@ -92,7 +92,7 @@ def _write(block: Block, options: AnthropicMessagesOptions) -> Dict[str, Any]:
 
 
 def _input(call: ToolCall) -> Dict[str, Any]:
-    """Return the arguments, which are an object here; another document is put into one."""
+    """Return the arguments as an object; any other value is put into one."""
     value = call.parsed()
     return value if isinstance(value, dict) else {"value": value}
 
@@ -111,7 +111,7 @@ def _write_result(
 
 
 def _clean(extras: Optional[Mapping[str, Any]]) -> Dict[str, Any]:
-    """Return extras without nulls, and without what we write ourselves."""
+    """Return extras without nulls, and without the fields that the writer sets."""
     written = ("type", "text", "thinking", "id", "name", "input", "tool_use_id", "content")
     return {k: thaw(v) for k, v in (extras or {}).items() if v is not None and k not in written}
 
@@ -119,8 +119,8 @@ def _clean(extras: Optional[Mapping[str, Any]]) -> Dict[str, Any]:
 def _check_server_tools(wire: List[WireMessage], counts: Counts) -> None:
     """Leave out calls of the provider's own tools that have no result.
 
-    The last answer may have one: it was paused, or waits for the results of other tools
-    too, and the provider goes on with it.
+    The last answer may keep such a call if only tool results follow. It was paused, or it
+    waits for the results of other tools; the provider then goes on with it.
     """
     open_turn = wire[-1:] if wire and wire[-1]["role"] == "assistant" else wire[-2:]
     waits = open_turn[0] if all(map(only_results, open_turn[1:])) else None
@@ -136,5 +136,5 @@ def _check_server_tools(wire: List[WireMessage], counts: Counts) -> None:
 
 
 def only_results(message: WireMessage) -> bool:
-    """Say whether a message of the user holds tool results and no words."""
+    """Say whether a message holds nothing but tool results."""
     return all(block["type"] == "tool_result" for block in message["content"])

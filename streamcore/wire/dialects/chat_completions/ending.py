@@ -11,7 +11,6 @@ from typing import Any, Mapping, Optional, Tuple
 
 from ....values.errors import LlmError
 from ....values.strictjson import mend_text
-from ....values.usage import TokenUsage
 from ...growing import Count
 from ...sse import SseEnd
 from .shapes import string
