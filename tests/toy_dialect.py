@@ -38,7 +38,8 @@ class ToyOptions(DialectOptions):
 
 
 class ToyDecoder:
-    def __init__(self, options: Any, limits: Any, diagnostics: Any, json_loads: Any) -> None:
+    def __init__(self, options: Any, limits: Any, diagnostics: Any, json_loads: Any,
+                 asked: Any) -> None:
         self.done = False
         self._blocks: List[Any] = []  # in opening order: [type, text], an opaque block, a call's n
         self._calls = ToolCallAssembler(limits.max_tool_calls, limits.max_tool_argument_bytes)

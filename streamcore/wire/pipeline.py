@@ -171,7 +171,7 @@ def _refuse_foreign(text: str, dialect: Dialect) -> None:
     found = recognise(payload)
     if found in (None, dialect.name):
         return
-    how = f"read it with dialect={found!r}, or name a provider that speaks it"
+    how = f"name a provider that speaks it; parse_stream reads it with dialect={found!r}"
     if found not in dialect_names():
         how = f"this version cannot read it; use an endpoint that speaks {dialect.name}"
     raise LlmError(

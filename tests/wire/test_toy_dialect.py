@@ -98,7 +98,7 @@ def test_name_is_taken_once_and_given_back() -> None:
     with pytest.raises(ValueError, match="a dialect 'toy' already"):
         register_dialect(TOY)
     assert recognise({"text": "a"}) == "toy"
-    with pytest.raises(LlmError, match="read it with dialect='toy'"):
+    with pytest.raises(LlmError, match="reads it with dialect='toy'"):
         list(parse_stream([body(*LAST)]))
 
 
