@@ -16,7 +16,7 @@ _OWN_WORDS = ("CONTENT_FILTER", "INSUFFICIENT_SYSTEM_RESOURCE")  # codes that ar
 
 
 def finish_error(word: str) -> LlmError:
-    """Return the error of an answer that ended with ``word``, a word that tells of no good end."""
+    """Return the error of an answer that ended with a word that means an error."""
     word = " ".join(mend_text(word).split())[:64]
     code = word.upper()
     if code == "MODEL_CONTEXT_WINDOW_EXCEEDED":
@@ -24,7 +24,7 @@ def finish_error(word: str) -> LlmError:
     elif code == "ERROR" or code.startswith("HTTP_"):
         code = "SERVER"
     elif code in CODES and code not in _OWN_WORDS:
-        code = "SERVER"  # a provider's word is not one of our own codes
+        code = "SERVER"  # a provider's word must not be taken for streamcore's own code
     said = f"the provider ended the answer with finish_reason {word!r}"
     return LlmError(said, code, phase="body")
 
@@ -35,7 +35,7 @@ def is_at_cap(usage: Optional[TokenUsage], cap: Optional[int]) -> bool:
 
 
 def check_empty(usage: Optional[TokenUsage], window: Optional[int], may_be: bool) -> None:
-    """Refuse an answer that ended well with nothing in it.
+    """Refuse an answer that ended well but is empty.
 
     Args:
         usage: what the provider reported.

@@ -56,7 +56,8 @@ def test_each_counter_has_its_row() -> None:
     """The counters of the wire's page are those that the wire counts."""
     counted: Set[str] = set()
     for path in (PACKAGE / "wire").rglob("*.py"):
-        calls = re.findall(r"count\((.*?)\)", path.read_text(encoding="utf-8"), re.DOTALL)
+        source = path.read_text(encoding="utf-8")
+        calls = re.findall(r"(?:count|counts\.add)\((.*?)\)", source, re.DOTALL)
         counted |= {name for call in calls for name in re.findall(r'"([a-z]+_[a-z_]+)"', call)}
     part = page("wire").partition("## Diagnostics")[2].partition("\n## ")[0]
     told = set(re.findall(r"^\| `(\w+)` \|", part, re.MULTILINE))

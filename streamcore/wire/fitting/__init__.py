@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""A history made to suit whom it goes to; every dialect's writer begins with it.
+"""Makes the copy of a history that its receiver accepts; every dialect's writer begins with it.
 
-In: a history, whom it goes to, and the options that say what that provider takes. Out: the
-messages to write, in this form: the results of a step are tool messages of one result each,
-in the order of the calls and directly after them. The history itself stays as it is; what
-differs in the copy is counted. What is made of a message depends on what precedes it alone,
-so a history that grows at its end keeps the bytes before. (Under ``alternate`` the last
-message may grow; where there is one system message, a later one moves to the front.)
-Refused: a history that no provider takes, and images that this one does not (DESIGN.md §6
-and §11).
+In: a history, its receiver, and the options that say what the receiver accepts. Out: the
+messages to write. Each tool result is a tool message of its own, in the order of the calls and
+directly after them. The history itself does not change, and each change in the copy is counted.
+How a message is copied depends only on the messages before it. So when a history grows at its
+end, the bytes sent before stay the same. There are two exceptions: under ``alternate`` the last
+message may grow, and under ``one_system_message`` a later system message moves to the front.
+Refused: a history that no provider accepts, and images that this one does not accept (DESIGN.md
+§6 and §11).
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ def fit_history(
 
     Args:
         messages: the conversation, oldest first.
-        receiver: whom it goes to.
-        options: what the receiver takes, resolved.
-        diagnostics: counters by name, which what is changed is counted in.
+        receiver: the dialect, provider and model that the history goes to.
+        options: what the receiver accepts, resolved.
+        diagnostics: a dict to count the changes in, by name.
         system: the system prompt; None or "" adds none.
     Raises:
-        LlmError: ``INVALID_REQUEST`` for a history no provider can take, or an image that
-            is neither an address nor data; ``UNSUPPORTED_CONTENT`` for images where
-            ``options`` has none.
+        LlmError: ``INVALID_REQUEST`` for a history that no provider can accept, or an image
+            that is neither an address nor data. ``UNSUPPORTED_CONTENT`` for an image that
+            ``options`` do not allow.
     """
     check_history(messages)
     check_images(messages, options)
@@ -68,11 +68,11 @@ def fit_history(
 def _in_order(
     messages: Sequence[Message], receiver: Receiver, options: DialectOptions, counts: Counts
 ) -> List[Message]:
-    """Fit each message by itself, and put results after their calls."""
+    """Fit each message by itself, and put the results after their calls."""
     fitted: List[Message] = []
     ids = CallIds(options.call_ids, options.unique_call_ids, counts)
-    sent: Dict[str, str] = {}  # the ids of the last calls: as told, and as sent
-    results: Dict[str, Message] = {}  # by the ids as told
+    sent: Dict[str, str] = {}  # id in the history → id sent, of the last calls
+    results: Dict[str, Message] = {}  # id in the history → the result of that call
     for message in messages:
         for result in message.tool_results:
             answered = fit_result(result, options, counts)
@@ -91,7 +91,7 @@ def _in_order(
 
 
 def _result_message(result: ToolResult, message: Message) -> Message:
-    if message.role != "tool":  # its name and extras belong to the user's own words
+    if message.role != "tool":  # the name and extras of a user message belong to its own words
         return Message("tool", (result,))
     return Message("tool", (result,), message.name, message.extras)
 
@@ -99,7 +99,7 @@ def _result_message(result: ToolResult, message: Message) -> Message:
 def _renamed(
     message: Message, sent: Dict[str, str], options: DialectOptions, counts: Counts
 ) -> Message:
-    """Give the calls the ids and names they are sent under."""
+    """Return the message with the ids and names that its calls are sent with."""
     content: List[Block] = []
     for block in message.content:
         if isinstance(block, ToolCall):

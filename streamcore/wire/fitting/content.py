@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What of one message goes out.
+"""The content of one message as it is sent.
 
-In: a message or a tool result, whom it goes to, and what the receiver takes. Out: the copy to
-write, or None where nothing of it goes. Left out: what only another provider or model can
-read, reasoning where it does not go back, blank text that says nothing. Nothing is refused.
+In: a message or a tool result, its receiver, and what the receiver accepts. Out: the copy to
+write, or None if nothing of it is sent. Left out: content that only another provider or model
+can read, reasoning that does not go back, and blank text. Nothing is refused.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ class Receiver(NamedTuple):
     model: str
 
     def made(self, message: Message) -> bool:
-        """Say whether it can read what is opaque in a message.
+        """Say whether this receiver made a message, and so can read its opaque content.
 
-        It can where it made the message itself: the same dialect, provider and model. What a
-        message does not tell is taken to be the same; one made by hand tells nothing.
+        It made the message if the dialect, provider and model are its own. Facts that the
+        message does not tell count as equal. A message made by hand tells none of them.
         """
         told = (
             getattr(message, name, None) for name in ("dialect", "provider", "requested_model")
@@ -51,7 +51,7 @@ class Receiver(NamedTuple):
 def fit_said(
     message: Message, receiver: Receiver, options: DialectOptions, counts: Counts
 ) -> Optional[Message]:
-    """Return a message without its tool results, as it goes out; None when nothing does."""
+    """Return a message as it is sent, without its tool results; None if nothing is left."""
     if message.role == "assistant":
         return _fit_answer(message, receiver, options, counts)
     left_out = (ToolResult, ReasoningBlock)
@@ -73,11 +73,10 @@ def fit_said(
 def _fit_answer(
     message: Message, receiver: Receiver, options: DialectOptions, counts: Counts
 ) -> Optional[Message]:
-    """Return an answer as it goes back.
+    """Return an answer as it is sent back; None if it is empty.
 
-    An answer of reasoning alone goes back as a word that stands for it: strict providers
-    refuse empty content, and chat templates want an answer there. An answer with nothing in
-    it is left out: there is nothing a provider could accept.
+    An answer that has only reasoning gets a placeholder as its text. Strict providers refuse
+    empty content, and chat templates expect an answer there.
     """
     own = receiver.made(message)
     kept = _without_blank(_readable(message.content, own, counts), counts)
@@ -102,7 +101,7 @@ def _readable(content: Sequence[Block], own: bool, counts: Counts) -> List[Block
     """Return the blocks of an answer as the receiver can read them."""
     kept: List[Block] = []
     for block in content:
-        if isinstance(block, ToolCall):  # its arguments in full: strict servers parse them
+        if isinstance(block, ToolCall):  # "" becomes {}, because strict servers parse arguments
             arguments = said_arguments(block.arguments)
             if arguments is not block.arguments:
                 block = replace(block, arguments=arguments)
@@ -121,7 +120,7 @@ def _readable(content: Sequence[Block], own: bool, counts: Counts) -> List[Block
 def _fit_reasoning(
     kept: List[Block], own: bool, calls: bool, options: DialectOptions, counts: Counts
 ) -> List[Block]:
-    """Return the blocks with the reasoning that goes back, and no other."""
+    """Return the blocks without reasoning that does not go back, or with a filler if needed."""
     when, filler = options.reasoning_passback, options.reasoning_filler
     wanted = when == "always" or (when == "tool-calls" and calls)
     thoughts = [block for block in kept if isinstance(block, ReasoningBlock)]
@@ -135,10 +134,10 @@ def _fit_reasoning(
 
 
 def fit_result(result: ToolResult, options: DialectOptions, counts: Counts) -> ToolResult:
-    """Return a tool result as it goes out; an empty one says that there was no output.
+    """Return a tool result as it is sent; an empty result becomes ``NO_OUTPUT``.
 
-    Output of a program may hold anything: surrogate halves are mended here, and refused in
-    any other text.
+    A program's output may hold anything, so lone surrogate halves are mended here. In any
+    other text they are refused.
     """
     content: Any = result.content or ""
     if isinstance(content, list):
@@ -163,7 +162,7 @@ def _mended(part: Any) -> Any:
 
 
 def _part_text(part: Any) -> Optional[str]:
-    """Return the text of a part that has nothing else; None for any other part."""
+    """Return the text of a part that has only text; None for any other part."""
     if isinstance(part, TextBlock):
         return None if part.extras else part.text
     plain = isinstance(part, dict) and set(part) == {"type", "text"} and part["type"] == "text"
@@ -171,7 +170,7 @@ def _part_text(part: Any) -> Optional[str]:
 
 
 def _without_blank(content: Sequence[Block], counts: Counts) -> List[Block]:
-    """Return the blocks without blank text; a text that carries extras stays."""
+    """Return the blocks without blank texts; a blank text with extras stays."""
     kept: List[Block] = []
     for block in content:
         if isinstance(block, TextBlock) and not block.extras and not block.text.strip():
@@ -193,7 +192,7 @@ def _has_media(content: Sequence[Block]) -> bool:
 
 
 def _with_one_text(content: Sequence[Block], glue: str) -> List[Block]:
-    """Return the blocks with one text, where the first one stood."""
+    """Return the blocks with all texts joined in the place of the first."""
     texts = [block for block in content if isinstance(block, TextBlock)]
     whole = TextBlock(glue.join(block.text for block in texts))
     return [

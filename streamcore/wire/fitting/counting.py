@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Counters of what fitting changed, by name.
+"""Counts by name the changes that fitting makes.
 
 In: a dict to count in. Out: the same dict with higher numbers. Nothing is refused.
 """
@@ -10,11 +10,11 @@ from typing import Dict
 
 
 class Counts:
-    """Counts by name in a dict that is handed in."""
+    """Counts by name in the caller's dict."""
 
     def __init__(self, diagnostics: Dict[str, int]) -> None:
         self._diagnostics = diagnostics
 
     def add(self, name: str) -> None:
-        """Count one more under a name."""
+        """Add 1 to the counter of a name."""
         self._diagnostics[name] = self._diagnostics.get(name, 0) + 1

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Images of a history, checked before anything is sent.
+"""Checks the images of a history before anything is sent.
 
-In: messages, and what the receiver takes. Refused: any image where there are none
-(``UNSUPPORTED_CONTENT``), an address where only data is taken (the same), and an image that
-is neither an address nor data of a named type (``INVALID_REQUEST``).
+In: messages, and what the receiver accepts. Refused with ``UNSUPPORTED_CONTENT``: an image for
+a receiver without images, and an address for a receiver that accepts only data. Refused with
+``INVALID_REQUEST``: an image that is neither an address nor data of a named type.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from ..dialects.options import DialectOptions
 _ADDRESS = re.compile(r"(?!data:|file:)[A-Za-z][A-Za-z0-9+.-]*://.", re.DOTALL)
 _WEB = re.compile("https?://", re.IGNORECASE)
 _DATA = re.compile(r"data:[a-z]+/[a-z0-9.+-]+(?:;[^,;]*)*;base64,.", re.IGNORECASE | re.DOTALL)
-_RIGHT = "it is an https: address or a data: URL; ImageBlock.from_file(path) makes one of a file"
+_RIGHT = "give an https: address or a data: URL; ImageBlock.from_file(path) makes one of a file"
 
 
 def check_images(messages: Sequence[Message], options: DialectOptions) -> None:
-    """Refuse what the receiver cannot take.
+    """Refuse images that the receiver cannot accept.
 
     Raises:
         LlmError: ``UNSUPPORTED_CONTENT`` or ``INVALID_REQUEST``, naming the message.
@@ -36,7 +36,7 @@ def check_images(messages: Sequence[Message], options: DialectOptions) -> None:
 
 def _parts(message: Message) -> Iterator[Any]:
     for block in message.content:
-        # What an answer brought goes back to its maker, and to nobody else.
+        # An opaque block of an answer goes back only to its maker, so it needs no check.
         if not (isinstance(block, OpaqueBlock) and isinstance(message, AssistantMessage)):
             yield block
     for result in message.tool_results:
@@ -59,13 +59,13 @@ def _check(part: Any, options: DialectOptions, where: str) -> None:
     if not options.image_addresses and _WEB.match(url):
         raise _unsupported(f"{where}: this provider takes an image as data, not as an address")
     if url[:15].lower().startswith("data:image/jpg;"):
-        raise invalid(f"{where}: the media type of the image is image/jpeg, not image/jpg")
+        raise invalid(f"{where}: the media type of an image must be image/jpeg, not image/jpg")
     if not _ADDRESS.match(url) and not _DATA.match(url):
         raise invalid(f"{where}: the image cannot be sent: {_RIGHT}")
 
 
 def _url(part: Any) -> Optional[str]:
-    """Return the URL of an image whose form is known; other forms are the provider's own."""
+    """Return the URL of an image, or None for an image in a provider's own form."""
     if isinstance(part, ImageBlock):
         return part.url
     held = part.get("image_url") if isinstance(part, dict) else None

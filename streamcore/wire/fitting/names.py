@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Ids of calls and names of tools as a provider takes them.
+"""Ids of calls and names of tools that a provider accepts.
 
-In: ids and names as some provider told them, and the pattern of the receiver. Out: the same
-where they fit; else others made of them, always the same ones. The history keeps the
-originals. An id that is sent depends on what precedes it alone. Nothing is refused.
+In: ids and names from any provider, and the receiver's pattern. Out: the same ids and names if
+they match. If not, others are made from them, and the same input always gives the same ones.
+The history keeps the originals. The id that is sent depends only on the calls before it.
+Nothing is refused.
 """
 
 from __future__ import annotations
@@ -16,28 +17,28 @@ from ...values.messages import ToolCall
 from .counting import Counts
 
 _LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-_ID_LENGTH = 9  # Mistral takes exactly nine letters and digits, and nobody refuses them
-_NAME_LENGTH = 55  # with _ and eight more it is 64, the most that OpenAI takes
+_ID_LENGTH = 9  # Mistral accepts only nine letters and digits; every provider accepts those
+_NAME_LENGTH = 55  # with _ and eight hex digits it is 64, the most that OpenAI accepts
 
 
 class CallIds:
-    """Gives each call of a history, step by step, the id it is sent under.
+    """Gives each call of a history, step by step, the id that it is sent with.
 
     Args:
-        pattern: what an id must fit; empty for any.
-        unique: whether an id may be sent for one call only.
-        counts: where ids that changed are counted.
+        pattern: the pattern that an id must match; "" allows any id.
+        unique: whether each sent id may belong to only one call.
+        counts: counts the ids that changed.
     """
 
     def __init__(self, pattern: str, unique: bool, counts: Counts) -> None:
         self._pattern = re.compile(pattern or "(?s:.*)")
         self._unique = unique
         self._counts = counts
-        self._told: Dict[str, str] = {}  # id sent → id it stands for, in the whole history
-        self._next: Dict[str, int] = {}  # id told → how many were tried for it, where unique
+        self._told: Dict[str, str] = {}  # id sent → id in the history, for the whole history
+        self._next: Dict[str, int] = {}  # id in the history → ids tried for it, if unique
 
     def of(self, calls: Sequence[ToolCall]) -> Dict[str, str]:
-        """Return the ids that the calls of one message are sent under, by the ids told."""
+        """Return the ids to send for the calls of one message, by their ids in the history."""
         return {call.id: self._of(call.id) for call in calls}
 
     def _of(self, told: str) -> str:
@@ -58,7 +59,7 @@ class CallIds:
 
 
 def fit_name(name: str, pattern: str, counts: Counts) -> str:
-    """Return a tool's name in a history, as it is sent."""
+    """Return the name to send for a tool's name in a history."""
     if not pattern or re.compile(pattern).fullmatch(name):
         return name
     counts.add("tool_name_mapped")

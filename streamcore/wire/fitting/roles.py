@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Roles as a provider takes them.
+"""Roles of messages in a form that a provider accepts.
 
-In: fitted messages. Out: messages without the role ``developer``; or messages whose user and
-assistant take turns, the user first, after one system message. Nothing is refused.
+In: fitted messages. Out: messages without the role ``developer``, with one system message at
+the front, or with user and assistant taking turns. Nothing is refused.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from ...values.messages import ImageBlock, Message, OpaqueBlock, ReasoningBlock,
 from .counting import Counts
 
 NO_ANSWER = "(no answer)"
-"""Stands for an answer without words: broken off after its tools had run, or of thoughts only."""
+"""The text of an answer without text: one broken off after its tools ran, or only reasoning."""
 
 NO_MESSAGE = "(no message)"
-"""Stands for a user's words where there are none: before a first answer, or for blank ones."""
+"""The text of a user message that is blank, or that is missing before a first answer."""
 
 _SYSTEM = ("system", "developer")
 
 
 def is_system(message: Message) -> bool:
-    """Say whether a message is the system's."""
+    """Say whether a message has the role ``system`` or ``developer``."""
     return message.role in _SYSTEM
 
 
 def without_developer(messages: Sequence[Message], counts: Counts) -> List[Message]:
-    """Return the messages with ``system`` in the place of ``developer``."""
+    """Return the messages with the role ``system`` instead of ``developer``."""
     fitted = []
     for message in messages:
         if message.role == "developer":
@@ -40,7 +40,7 @@ def without_developer(messages: Sequence[Message], counts: Counts) -> List[Messa
 
 
 def with_one_system(messages: Sequence[Message], counts: Counts) -> List[Message]:
-    """Return the messages with all of the system's joined at the front."""
+    """Return the messages with all system messages joined at the front."""
     head = [message for message in messages if is_system(message)]
     if messages[: len(head)] != head:
         counts.add("system_message_moved")
@@ -51,10 +51,14 @@ def with_one_system(messages: Sequence[Message], counts: Counts) -> List[Message
 
 
 def alternated(messages: Sequence[Message], counts: Counts) -> List[Message]:
-    """Return the messages, the system's at the front, so that user and assistant take turns.
+    """Return messages in which user and assistant take turns.
 
-    Neighbours of one role are joined. A word stands between tool results and a user message,
-    and before a first answer.
+    Neighbours of one role are joined. A placeholder is added between tool results and a user
+    message, and before a first answer.
+
+    Args:
+        messages: the messages, with the system message at the front.
+        counts: counts the changes.
     """
     fitted: List[Message] = []
     for message in messages:
@@ -78,7 +82,7 @@ def _append(fitted: List[Message], message: Message, counts: Counts) -> None:
 
 
 def _joined(first: Message, second: Message) -> Message:
-    """Return one message that says both; text is one text where nothing else needs parts."""
+    """Return one message with the content of both; its texts are joined if none needs parts."""
     content = (*first.content, *second.content)
     texts = [block for block in content if isinstance(block, TextBlock)]
     parted = any(isinstance(block, (ImageBlock, OpaqueBlock)) for block in content)

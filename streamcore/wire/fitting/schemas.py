@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Schemas of the tools on offer, as a provider takes them.
+"""Schemas of a request's tools in a form that a provider accepts.
 
-In: tools as OpenAI-style dicts. Out: the same dicts, where an array says what its items are,
-the whole is an object with properties, and the keywords the receiver refuses are left out.
-All of this leaves the meaning to the model; arguments are checked against the tool's own
-schema. Nothing is refused.
+In: tools as OpenAI-style dicts. Out: the same dicts. In them each array has ``items``, the
+schema is an object with ``properties``, and keywords that the receiver refuses are left out.
+Only the provider gets these schemas. Arguments are checked against the tool's own schema.
+Nothing is refused.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from ..dialects.options import DialectOptions
 from .counting import Counts
 
 _VALUES = ("enum", "const", "default", "examples", "required")
-"""Keywords whose value is data, and no schema."""
+"""Keywords whose value is data and not a schema."""
 
 
 def fit_tools(
     tools: Sequence[Mapping[str, Any]], options: DialectOptions, diagnostics: Dict[str, int]
 ) -> List[Mapping[str, Any]]:
-    """Return the tools to write; those that a provider runs itself stay as they are."""
+    """Return the tools to write; tools that a provider runs itself do not change."""
     counts = Counts(diagnostics)
     return [_fit_tool(tool, options.schema_without, counts) for tool in tools]
 

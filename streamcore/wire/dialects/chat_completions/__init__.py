@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The chat-completions dialect: ``decoder`` reads answers, ``request`` writes bodies.
 
-Each half is loaded when it is used: reading a recorded answer needs no writer.
+Each half is loaded when it is first used, because reading a recorded answer needs no writer.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from ....values.limits import ResolvedLimits
 from ..dialect import Asked, Decoder, Dialect, JsonLoads
 from .options import NAME, RESERVED_FIELDS, ChatCompletionsOptions
 
-if TYPE_CHECKING:  # who reads a recorded body has no request
+if TYPE_CHECKING:  # reading a recorded body needs no request, so it is not imported
     from ....values.calls import LlmRequest
 
 __all__ = ["DIALECT", "ChatCompletionsOptions"]

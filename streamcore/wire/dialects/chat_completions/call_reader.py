@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """The tool calls of one answer: a provider's fragments in, deltas and whole calls out.
 
-Each fragment is taken apart, given its call (``placing``) and handed to the
-``ToolCallAssembler``, which alone decides at the end what can be trusted. Refused:
-wrong types (``MALFORMED_RESPONSE``), fragments without a sure place and calls over
-a limit (``MALFORMED_TOOL_CALL``).
+``placing`` finds the call of each fragment, and the ``ToolCallAssembler`` joins the fragments.
+The assembler alone decides at the end which calls can be trusted. Refused: wrong types
+(``MALFORMED_RESPONSE``), fragments without a sure place, and calls over a limit
+(``MALFORMED_TOOL_CALL``).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .shapes import malformed, string
 
 Chunks = List[StreamChunk]
 
-# The fields of a fragment, and of its function, that are read; others are opaque.
+# The fields of a fragment, and of its function, that are read. Others become extras.
 _KNOWN = frozenset(("index", "id", "type", "function"))
 _KNOWN_FUNCTION = frozenset(("name", "arguments"))
 
@@ -31,9 +31,9 @@ class CallReader:
     """Reads the fragments of one answer.
 
     Args:
-        assembler: holds the limits, and parses at the end.
-        open_block: opens a block of a type in a list of chunks; gives its index.
-        count: counts what was skipped, repaired or dropped, by name.
+        assembler: holds the limits, and parses the calls at the end.
+        open_block: appends the start of a block to a list of chunks and returns its index.
+        count: counts by name what was skipped, repaired or dropped.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class CallReader:
         return len(self._calls)
 
     def add_whole(self, chunks: Chunks, calls: Any) -> None:
-        """Take the calls of a message: each item is one call, whatever its index says.
+        """Take the calls of a whole message: each item is one call, whatever its index is.
 
         Raises:
             LlmError: as ``add`` does.
@@ -68,9 +68,9 @@ class CallReader:
         """Take the fragments of one delta and append their chunks.
 
         Raises:
-            LlmError: for what has no sure place, a wrong type, or passes a limit.
+            LlmError: for a wrong type, a fragment without a sure place, or a limit passed.
         """
-        if type(fragments) is dict and fragments:  # without the list round it, as TGI sends it
+        if type(fragments) is dict and fragments:  # TGI sends a fragment without a list
             fragments = [fragments]
         if type(fragments) is not list:
             raise malformed(f"tool_calls is a {type(fragments).__name__}")
@@ -102,7 +102,7 @@ class CallReader:
         if says_more:
             new_id, new_name = self._take_id(call, sent_id), self._take_name(call, name)
             call.extras.update(extras)
-        if text[:1] == "{":  # every object made text begins so
+        if text[:1] == "{":  # an object that became text begins with a brace, too
             text = self._less_repetition(call, arguments, text)
         if text:
             text = self._assembler.extend(call, text)
@@ -127,17 +127,17 @@ class CallReader:
         return mend_text(sent_id)
 
     def _take_id(self, call: PlacedCall, sent_id: str) -> Optional[str]:
-        """Give a call its id; return it where it is new."""
+        """Give a call its id if it has none; return a new id."""
         if sent_id and not call.id:
             self._placement.name(call, sent_id)
             return call.id
         if sent_id not in ("", call.sent_id):
-            # For each fragment: many are a provider's habit, one may be another call's.
+            # Counted for each fragment: many are a provider's habit, a single one may be a fault.
             self._count("tool_call_id_changed")
         return None
 
     def _take_name(self, call: PlacedCall, name: str) -> Optional[str]:
-        """Give a call its name; return it where it is new."""
+        """Give a call its name if it has none; return a new name."""
         if name and not call.name:
             call.name = name
             return name
@@ -146,13 +146,12 @@ class CallReader:
         return None
 
     def _less_repetition(self, call: PlacedCall, arguments: Any, text: str) -> str:
-        """Return the text of arguments, "" where they repeat the whole object that is there.
+        """Return the text of arguments, or "" if they repeat the whole object before them.
 
-        Those that follow an empty object take its place.
-
+        Arguments that follow an empty object replace it.
 
         Raises:
-            LlmError: ``MALFORMED_TOOL_CALL`` for an object after text.
+            LlmError: ``MALFORMED_TOOL_CALL`` for an object after other arguments.
         """
         if call.is_repeated(arguments):
             self._count("tool_call_arguments_repeated")
@@ -167,17 +166,17 @@ class CallReader:
         return text
 
     def flush(self, chunks: Chunks) -> None:
-        """Give out what was held back: empty objects, and halves of characters."""
+        """Append what was held back: empty objects, and halves of characters."""
         for call in self._calls:
             text = (call.unshown or "") + call.finish()
             if text:
                 chunks.append(ToolCallDelta(call.index, None, None, text))
 
     def finish(self) -> List[Tuple[int, Block]]:
-        """Return the whole calls with their blocks' indexes, in opening order.
+        """Return the whole calls and their blocks' indexes, in the order of opening.
 
         Raises:
-            LlmError: ``MALFORMED_TOOL_CALL`` when one of them cannot be trusted.
+            LlmError: ``MALFORMED_TOOL_CALL`` if a call is not whole.
         """
         calls = self._assembler.finish()
         for open_call, call in zip(self._calls, calls):
@@ -203,14 +202,14 @@ def _as_text(arguments: Any) -> str:
 
 
 def _extras(fragment: Dict[str, Any], function: Dict[str, Any]) -> Dict[str, Any]:
-    """The fields of a fragment that only its provider can read, such as thought signatures."""
+    """Return the fields that only the provider can read, such as thought signatures."""
     if not function.get("arguments"):
-        # Kept as opaque, they would be lost unseen, and the call trusted without them.
+        # As extras, arguments under another name would be lost, and the call trusted without them.
         if fragment.get("arguments"):
-            raise malformed("a tool call's arguments stand beside its function, not in it")
+            raise malformed("a tool call's arguments are beside its function, not in it")
         for name in ("parameters", "input", "args"):
             if function.get(name):
-                raise malformed(f"a tool call's arguments stand under the name {name!r}")
+                raise malformed(f"a tool call's arguments have the name {name!r}")
     extras = _others(fragment, _KNOWN)
     inner = _others(function, _KNOWN_FUNCTION)
     return {**extras, "function": inner} if inner else extras

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Text as providers wrap it.
+"""Reads text that providers wrap in lists of parts.
 
-``read_content`` and ``read_details`` read lists of parts. ``OpaqueDetails``
-keeps what only the provider can read, for the way back.
+In: lists of content parts or of ``reasoning_details``. Out: their texts. ``OpaqueDetails``
+keeps the fields that only the provider can read, to send them back. Refused: wrong types, as
+``MALFORMED_RESPONSE``.
 """
 
 from __future__ import annotations
@@ -15,20 +16,20 @@ from .shapes import malformed
 
 
 class OpaqueDetails:
-    """Fields of the whole message that go back to the same provider only.
+    """Fields of the whole message that go back only to the same provider.
 
-    Fragments of one ``reasoning_details`` item are joined, as the provider
-    wants them back; all other fields keep their last value.
+    Fragments of one ``reasoning_details`` item are joined, as the provider expects them back.
+    Other lists grow, and all other fields keep their last value.
     """
 
     def __init__(self) -> None:
         self._fields: Dict[str, Any] = {}
         self._items: List[Dict[str, Any]] = []
-        self._texts: List[Dict[str, List[str]]] = []  # per item, its growing strings
-        self._places: Dict[str, int] = {}  # by type and index, the latest item
+        self._texts: List[Dict[str, List[str]]] = []  # the pieces of each item's texts, by name
+        self._places: Dict[str, int] = {}  # type and index → the place of the latest item
 
     def keep(self, name: str, value: Any) -> None:
-        """Keep a field as it is; a list goes on a list that is there."""
+        """Keep a field; a list is added to the list that is there."""
         there = self._fields.get(name)
         if isinstance(there, list) and isinstance(value, list):
             there.extend(value)
@@ -36,10 +37,11 @@ class OpaqueDetails:
             self._fields[name] = list(value) if isinstance(value, list) else value
 
     def add(self, item: Dict[str, Any]) -> None:
-        """Take one item of ``reasoning_details``, or more of one that is there.
+        """Take an item of ``reasoning_details``, or a further fragment of an item.
 
-        An item goes on under the same type and index, whatever comes between: its text
-        in pieces, then its signature alone. Without an index only the last one goes on.
+        A fragment belongs to the item of its type and index, even if other items came between:
+        first its text in pieces, then its signature alone. A fragment without an index belongs
+        only to the last item.
         """
         growing = ("text", "summary")
         texts = {key: item[key] for key in growing if isinstance(item.get(key), str)}
@@ -83,12 +85,12 @@ def _place(item: Dict[str, Any]) -> str:
 
 
 def read_details(details: Any, opaque: OpaqueDetails, count: Count) -> List[str]:
-    """Read ``reasoning_details``: keep each item, return the readable texts.
+    """Keep each item of ``reasoning_details`` in ``opaque``, and return the readable texts.
 
-    An item that is no object says nothing readable: it is counted and passed over.
+    An item that is not an object is counted and skipped.
 
     Raises:
-        LlmError: ``MALFORMED_RESPONSE`` for a wrong shape.
+        LlmError: ``MALFORMED_RESPONSE`` if ``details`` is not a list.
     """
     if not isinstance(details, list):
         raise malformed(f"reasoning_details is a {type(details).__name__}")
@@ -106,12 +108,13 @@ def read_details(details: Any, opaque: OpaqueDetails, count: Count) -> List[str]
 
 
 def read_content(parts: List[Any]) -> Iterator[Tuple[str, str, Dict[str, Any]]]:
-    """Read a list of content parts as ("text" | "reasoning" | another kind, text, part).
+    """Yield (kind, text, part) for each content part.
 
-    A part that is neither text nor reasoning has the kind it names, and no text.
+    The kind is ``text``, ``reasoning``, or the kind that another part names. Such a part has no
+    text here.
 
     Raises:
-        LlmError: ``MALFORMED_RESPONSE`` for a part of a wrong shape.
+        LlmError: ``MALFORMED_RESPONSE`` for a part of a wrong type.
     """
     for part in parts:
         if isinstance(part, str):
@@ -134,7 +137,7 @@ def read_content(parts: List[Any]) -> Iterator[Tuple[str, str, Dict[str, Any]]]:
 
 
 def _texts(value: Any) -> str:
-    """The text of a string, a part, or a list of parts."""
+    """Return the text of a string, a part, or a list of parts."""
     if value is None:
         return ""
     if isinstance(value, str):

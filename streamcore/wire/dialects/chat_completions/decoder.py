@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Chat-completions events in, neutral chunks out.
 
-``push`` one event, get the chunks it completed; ``[DONE]`` brings the block-ends,
-the usage and the finish, after every check. ``finish`` says the body ended, and
-raises ``STREAM_CLOSED`` unless the end is proven. Whatever a provider sends gives
-chunks or an ``LlmError``. The policies are numbered in the project's design notes;
-each stands where it is decided.
+``push`` takes one event and returns the chunks it completed. ``[DONE]`` gives the block-ends,
+the usage and the finish, after every check. ``finish`` says that the body ended, and raises
+``STREAM_CLOSED`` unless the end is proven. Everything a provider sends gives chunks or an
+``LlmError``. The rules are DESIGN.md §8.
 """
 
 from __future__ import annotations
@@ -41,16 +40,15 @@ class ChatCompletionsDecoder:
     """Reads one answer.
 
     Args:
-        options: the provider's bends.
-        limits: ``max_tool_calls`` and ``max_tool_argument_bytes`` count here, and
-            ``max_document_bytes`` for what is kept beside text and calls.
-        diagnostics: counters by name of what was skipped, repaired or dropped;
-            the caller's dict is written to.
-        json_loads: a faster parser of one JSON text, such as orjson's. What it
-            refuses with ``ValueError`` is read again strictly, so it may be stricter
-            than ours; where it is laxer (large integers as floats, say), that stays.
-        asked: what the request was.
-    ``done`` turns true when the finish chunk was returned.
+        options: the provider's options, resolved; None for the defaults.
+        limits: ``max_tool_calls`` and ``max_tool_argument_bytes`` bound the calls, and
+            ``max_document_bytes`` bounds what is kept beside text and calls.
+        diagnostics: the dict to count in, by name, what was skipped, repaired or dropped.
+        json_loads: a faster parser of one JSON text, such as orjson's. What it refuses with
+            ``ValueError`` is read again strictly, so it may be stricter than streamcore's.
+            What it reads more laxly, such as large integers as floats, stays as it read it.
+        asked: what the decoder must know of the request.
+    ``done`` is true once the finish chunk was returned.
     """
 
     def __init__(
@@ -72,8 +70,8 @@ class ChatCompletionsDecoder:
         self._asked = asked
         self._choice: Any = None  # the choice index of the one answer
         self._words = FinishWords(self._count)
-        self._delta_seen = False  # a delta with a payload came, so no ``message`` stands in
-        self._doubt: Optional[Dict[str, Any]] = None  # may be the error that ended the stream
+        self._delta_seen = False  # a delta with content came, so no ``message`` replaces deltas
+        self._doubt: Optional[Dict[str, Any]] = None  # a payload that may be an error
         self._usage: Dict[str, Any] = {}  # the last report, as sent
         self._model: Optional[str] = None
         self._response_id: Optional[str] = None
@@ -82,7 +80,7 @@ class ChatCompletionsDecoder:
         """Take one event and return its chunks.
 
         Raises:
-            LlmError: for an error the provider sent, or what cannot be trusted.
+            LlmError: for an error that the provider sent, or an answer that cannot be trusted.
         """
         if self.done:
             return []
@@ -91,7 +89,7 @@ class ChatCompletionsDecoder:
             self._count("lines_that_are_no_field", event.skipped)
         if event.event != "message" and data and event.event.strip().lower() == "error":
             raise named_error(data)
-        if data == "[DONE]":  # as nearly all write it
+        if data == "[DONE]":  # as nearly all providers write it
             return self._end()
         try:
             payload, stop = self._read(data, 0)
@@ -105,23 +103,23 @@ class ChatCompletionsDecoder:
                 return []
             payload = strictly(data)
         if type(payload) is not dict:
-            if self._is_note(event) or payload is None:  # null means absent, here too
+            if self._is_note(event) or payload is None:  # a null payload counts as absent
                 return []
             payload = unwrapped(payload, data)
         return self._payload(payload)
 
     def _is_note(self, event: SseEvent) -> bool:
-        """Say whether an event of another name holds plain words: a gateway's own keep-alive."""
+        """Say whether an event is a gateway's note: it has another name and no JSON object."""
         note = event.event != "message" and event.data.lstrip()[:1] not in ("{", "[")
         if note:
             self._count("named_event_skipped")
         return note
 
     def finish(self, end: SseEnd) -> Chunks:
-        """Say that the body ended; return the last chunks where the end is proven.
+        """Say that the body ended; return the last chunks if the end is proven.
 
         Raises:
-            LlmError: ``STREAM_CLOSED`` when it is not.
+            LlmError: ``STREAM_CLOSED`` if the end is not proven.
         """
         if self.done:
             return []
@@ -135,10 +133,10 @@ class ChatCompletionsDecoder:
         raise closed_error(end, self._words.word, self._options.done_marker)
 
     def document(self, text: str) -> Chunks:
-        """Read a whole JSON document sent in a stream's place: an error, or a completion.
+        """Read a JSON document sent instead of a stream: an error, or a whole completion.
 
         Raises:
-            LlmError: the error it holds; ``MALFORMED_RESPONSE`` for anything else.
+            LlmError: the error that it holds; ``MALFORMED_RESPONSE`` if it is neither.
         """
         payload = strictly(text.strip())
         if type(payload) is not dict:
@@ -148,20 +146,20 @@ class ChatCompletionsDecoder:
             raise provider_error(found, payload)
         choices = payload.get("choices")
         if not isinstance(choices, list) or not choices or not is_whole(choices):
-            raise malformed(f"a JSON document that is no whole completion: {shown(text)}")
+            raise malformed(f"a JSON document that is not a whole completion: {shown(text)}")
         self._count("json_document")
         chunks = self._payload(payload)
         return chunks + self._end()
 
     def partial(self) -> Partial:
-        """Return what has arrived so far; never a tool call."""
+        """Return what has arrived so far, without tool calls."""
         text, reasoning = self._deltas.so_far()
         return Partial(text, reasoning, read_usage(self._usage))
 
     # -- one payload ---------------------------------------------------------------------
 
     def _payload(self, payload: Dict[str, Any]) -> Chunks:
-        # One method for a frame and its choice: a call less an event is worth the length.
+        # A frame and its choice share this long method, which saves one call for each event.
         choices = payload.get("choices")
         if type(choices) is not list or len(choices) != 1 or payload.get("object") == "error":
             self._refuse_frame(payload, choices)
@@ -225,7 +223,7 @@ class ChatCompletionsDecoder:
         return chunks
 
     def _refuse_frame(self, payload: Dict[str, Any], choices: Any) -> None:
-        """Raise what an odd frame holds: an error, choices of a wrong type, a second answer."""
+        """Raise the error for a frame with an error, choices of a wrong type or a second answer."""
         found = failures.find_error(payload)
         if found is not None:
             raise provider_error(found, payload)
@@ -235,11 +233,11 @@ class ChatCompletionsDecoder:
             raise malformed("a frame holds more than one choice: a second answer")
 
     def _refuse_doubt(self) -> None:
-        """Raise what nothing but the end came after, where it may be an error."""
+        """Raise the last payload as an error if it may be one and no content came after it."""
         if self._doubt is not None:
             raise provider_error(self._doubt, None)
 
-    # -- what is noted beside ------------------------------------------------------------
+    # -- what stands beside the delta ----------------------------------------------------
 
     def _note_usage(self, report: Any, frame: Dict[str, Any]) -> None:
         if isinstance(report, dict) and any(type(value) is int for value in report.values()):
@@ -277,8 +275,8 @@ class ChatCompletionsDecoder:
         self._deltas.facts.add_choice(choice)
 
     def _note_index(self, index: Any) -> None:
-        # One answer: its choice index may only grow, since one provider numbers the phases of
-        # a single answer; a smaller one, or another after the finish word, is a second answer.
+        # The choice index of one answer may grow, because one provider numbers the phases of an
+        # answer. A smaller index, or a new one after the finish word, means a second answer.
         if index is None:
             return
         if type(index) is str and index.isdecimal():
@@ -333,7 +331,7 @@ class ChatCompletionsDecoder:
 
     def _finished_calls(self, kind: str) -> List[Tuple[int, Block]]:
         calls = self._deltas.calls
-        if kind == "max-tokens":  # the cap may have cut a call where it looks whole
+        if kind == "max-tokens":  # the cap may have cut a call that looks whole
             if len(calls):
                 self._count("tool_calls_dropped", len(calls))
             return []

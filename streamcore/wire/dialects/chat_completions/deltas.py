@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The deltas of one answer: text, reasoning and tool calls, each put where it belongs.
+"""Reads the deltas of one answer into text, reasoning, tool calls and opaque blocks.
 
-In: the delta of a choice, or the message that stands in for all of them. Out: chunks; at
-the end the whole blocks. Refused: wrong types, as ``MALFORMED_RESPONSE``. What a frame says
-beside its delta, and what proves the end, is the decoder's.
+In: the delta of a choice, or a message that came instead of deltas. Out: chunks, and at the
+end the whole blocks. Refused: wrong types, as ``MALFORMED_RESPONSE``. The decoder reads the
+other fields of a frame and decides about the end.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ class DeltaReader:
 
     Args:
         think_tags: whether tags in the text mark reasoning.
-        assembler: finishes the calls, and holds their limits.
+        assembler: holds the limits of the calls, and finishes them.
         allowance: bounds what is kept beside text and calls.
-        count: counts what was skipped or repaired, by name.
-    ``calls``: the reader of the calls; ``facts``: what the answer tells beside its text;
-    ``legacy``: fragments of a ``function_call``, which are read at the end.
+        count: counts by name what was skipped or repaired.
+    ``calls`` reads the calls. ``facts`` holds what the answer tells beside its text. ``legacy``
+    holds the fragments of a ``function_call`` until the end.
     """
 
     def __init__(
@@ -54,15 +54,15 @@ class DeltaReader:
         self._reasoning_field = "reasoning_content"
         self._blocks = 0  # blocks opened so far: the next one's index
         self._think = ThinkTags() if think_tags else None
-        self._told = ""  # the reasoning that this delta told
-        self._marked = False  # this delta's content is marked as a thought
-        self._in_thought = False  # the last content was marked so
+        self._told = ""  # the reasoning in this delta
+        self._marked = False  # Gemini marks the content of this delta as a thought
+        self._in_thought = False  # the content before was marked as a thought
 
     def add(self, delta: Dict[str, Any]) -> Chunks:
         """Take a delta and return its chunks.
 
         Raises:
-            LlmError: for wrong types, and calls that cannot be trusted.
+            LlmError: for wrong types, and for calls that cannot be trusted.
         """
         chunks: Chunks = []
         self._told, self._marked = "", False
@@ -77,7 +77,7 @@ class DeltaReader:
         return chunks
 
     def add_message(self, message: Dict[str, Any]) -> Chunks:
-        """Take a whole message that came in place of deltas; each of its calls is one call."""
+        """Take a whole message that came instead of deltas; each item of its calls is one call."""
         calls = message.get("tool_calls")
         if calls:
             message = {key: value for key, value in message.items() if key != "tool_calls"}
@@ -87,7 +87,7 @@ class DeltaReader:
         return chunks
 
     def add_unsaid(self, chunks: Chunks, message: Dict[str, Any]) -> None:
-        """Take what a message beside the deltas holds and no delta told: calls, and media."""
+        """Take the calls and media of a message beside the deltas, if no delta had any."""
         if message.get("tool_calls") and not len(self.calls):
             self.calls.add_whole(chunks, message["tool_calls"])
         if not len(self._media):
@@ -97,7 +97,7 @@ class DeltaReader:
                 self._media.add_audio(chunks, message["audio"])
 
     def flush(self, chunks: Chunks) -> None:
-        """Give out what was held back: old calls, possible think tags, halves of characters."""
+        """Append what was held back: a ``function_call``, parts of think tags, half characters."""
         if self.legacy and len(self.calls):
             self._count("function_call_beside_tool_calls")
         elif self.legacy:
@@ -118,7 +118,7 @@ class DeltaReader:
         return text, reasoning
 
     def whole_blocks(self) -> List[Tuple[int, Block]]:
-        """Return the whole blocks but for calls, with their indexes."""
+        """Return the whole blocks with their indexes, without the calls."""
         blocks = self._media.whole()
         if self._text:
             extras = freeze(self.facts.of_text())
@@ -171,10 +171,10 @@ class DeltaReader:
             self._count("extra_content_skipped")
 
     def _told_as_thought(self, chunks: Chunks, content: str) -> str:
-        """Give out content that Gemini marks as a thought; return what is left of it.
+        """Take content that Gemini marks as a thought; return the rest, which is the answer.
 
-        Its endpoint sends thoughts as content, marked beside it, and in ``<thought>`` tags
-        of which the closing one stands before the answer.
+        Gemini's endpoint sends a thought as content with a mark beside it. The thought begins
+        with the tag ``<thought>``, and the answer begins with ``</thought>``.
         """
         if self._marked:
             if not self._in_thought and content.startswith("<thought>"):
@@ -240,7 +240,7 @@ class DeltaReader:
         self.calls.add(chunks, calls)
 
     def _add_legacy_call(self, chunks: Chunks, call: Any) -> None:
-        """Hold a fragment back: only the end shows that no ``tool_calls`` tell it too."""
+        """Hold a fragment back, because ``tool_calls`` may still repeat the same call."""
         if type(call) is not dict:
             raise malformed(f"function_call is a {type(call).__name__}")
         if any(call.values()):
@@ -249,7 +249,7 @@ class DeltaReader:
             self.legacy.append(call)
 
     def _ignore(self, chunks: Chunks, value: Any) -> None:
-        """Who speaks is known."""
+        """Ignore the role: it is always the assistant."""
 
     def _open(self, chunks: Chunks, block_type: str, kind: Optional[str] = None) -> int:
         index = self._blocks
@@ -258,12 +258,12 @@ class DeltaReader:
         return index
 
 
-# What reads a field of a delta, where it is not null. Several are read in this order.
+# The reader of each field of a delta that is not null. Fields are read in this order.
 _READERS: Dict[str, Callable[[DeltaReader, Chunks, Any], None]] = {
     **{name: partial(DeltaReader._add_reasoning, field=name) for name in REASONING_FIELDS},
     "reasoning_details": DeltaReader._add_details,
     "reasoning_opaque": partial(DeltaReader._keep, field="reasoning_opaque"),
-    # LiteLLM's, with signatures that must come back
+    # LiteLLM's field, with signatures that must go back
     "thinking_blocks": partial(DeltaReader._keep, field="thinking_blocks"),
     "extra_content": DeltaReader._note_mark,
     "content": DeltaReader._add_content,

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """How an answer ends: what finish words mean, and the errors of a bad end.
 
-In: the provider's word, its usage, how the body ended. Out: the meaning, or the
-``LlmError`` to raise. Pure tables and sentences; the decoder decides when.
+In: the provider's finish word, its usage, and how the body ended. Out: the meaning of the word,
+or the ``LlmError`` to raise. The decoder decides when to use it.
 """
 
 from __future__ import annotations
@@ -24,42 +24,42 @@ FINISH_WORDS = {
     **dict.fromkeys(_CALL_WORDS, "tool-calls"),
     **dict.fromkeys(_LENGTH_WORDS, "max-tokens"),
 }
-"""Finish words in lower case by what they mean; every other word is an error of that name.
+"""The meaning of each finish word in lower case. Any other word is an error of that name.
 
-Beside OpenAI's own: those of gateways that pass on the words of Anthropic, Mistral and Cohere.
+Beside OpenAI's own words, these are words of Anthropic, Mistral and Cohere that gateways pass on.
 """
 
-_NO_WORD = ("", "null", "none")  # null, as servers write it that turn everything into text
+_NO_WORD = ("", "null", "none")  # null, as some servers write it that send every value as text
 
 _NATIVE_ERRORS = (
     "error", "failed", "refusal", "content_filter", "safety", "image_safety", "recitation",
     "prohibited_content", "blocklist", "spii", "malformed_function_call",
     "insufficient_system_resource", "model_context_window_exceeded",
 )
-"""Words of the providers behind a gateway that mean an error; others may mean anything."""
+"""Finish words of providers behind a gateway that mean an error; others may mean anything."""
 
-_CAUTION = {"stop": 0, "tool-calls": 1, "max-tokens": 2, "error": 3}  # of several, the highest wins
+_CAUTION = {"stop": 0, "tool-calls": 1, "max-tokens": 2, "error": 3}  # the highest meaning wins
 
 
 class FinishWords:
-    """The words that an answer told its end with; the most cautious one counts.
+    """The finish words of one answer; the most cautious word counts.
 
     Args:
-        count: counts what was overruled or passed over, by name.
-    ``kind``: what they mean, None before the first; ``word``: the one that counts.
+        count: counts by name the words that were overruled or skipped.
+    ``word`` is the word that counts, and ``kind`` its meaning; both are None before the first.
     """
 
     def __init__(self, count: Count) -> None:
         self.kind: Optional[str] = None
         self.word: Optional[str] = None
-        self._native: Optional[str] = None  # the most cautious one that is to be heeded
+        self._native: Optional[str] = None  # the most cautious word behind a gateway that counts
         self._count = count
 
     def note(self, word: Any) -> None:
         """Take a ``finish_reason``.
 
         Raises:
-            LlmError: ``MALFORMED_RESPONSE`` for what is no string.
+            LlmError: ``MALFORMED_RESPONSE`` for a value that is not a string.
         """
         word = string(word, "a finish_reason").strip()
         if word.lower() in _NO_WORD:
@@ -71,10 +71,10 @@ class FinishWords:
             self.kind, self.word = meaning, word
 
     def note_native(self, word: Any) -> None:
-        """Take the word of the provider behind a gateway.
+        """Take the finish word of the provider behind a gateway.
 
-        The gateway may tell a cut answer as a complete one. Only words that are known to mean
-        a cut or an error are heeded.
+        The gateway may report a cut answer as complete. Only words that are known to mean a cut
+        or an error count.
         """
         known = _meaning_of_native(word) if isinstance(word, str) else None
         if known not in ("max-tokens", "error"):
@@ -83,7 +83,7 @@ class FinishWords:
             self._native = word.strip()
 
     def decide(self) -> Tuple[str, Optional[str]]:
-        """Return what the answer's end means, and the word that says so."""
+        """Return the meaning of the answer's end, and the finish word for it."""
         kind = self.kind or "stop"
         native = _meaning_of_native(self._native or "")
         if native is None or _CAUTION[native] <= _CAUTION[kind]:
@@ -98,11 +98,11 @@ def _meaning_of_native(word: str) -> Optional[str]:
 
 
 def is_stop_hit(word: Optional[str], facts: Mapping[str, Any]) -> bool:
-    """Say whether the provider tells that a stop sequence ended the answer.
+    """Say whether the provider reports that a stop sequence ended the answer.
 
     Args:
-        word: its finish word.
-        facts: what it told beside; vLLM and SGLang name the sequence there.
+        word: the finish word.
+        facts: the extras of the answer; vLLM and SGLang name the sequence there.
     """
     told = [facts.get(name) for name in ("stop_reason", "matched_stop")]
     named = [text for text in told if isinstance(text, str) and text.lower() not in FINISH_WORDS]
@@ -110,13 +110,13 @@ def is_stop_hit(word: Optional[str], facts: Mapping[str, Any]) -> bool:
 
 
 def no_call_error() -> LlmError:
-    """Return the error of an answer that says it ended with tool calls, and has none."""
-    said = "the answer ended with tool calls and has none"
+    """Return the error of an answer whose finish word means tool calls, but which has none."""
+    said = "the finish word means tool calls, but the answer has no tool call"
     return LlmError(said, "MALFORMED_TOOL_CALL", phase="body")
 
 
 def closed_error(end: SseEnd, word: Optional[str], done_marker: str) -> LlmError:
-    """Return the error of a body whose end proves nothing."""
+    """Return the error of a body that ended before the end of the answer was proven."""
     said = "the stream ended before [DONE]"
     if word is not None:
         said += f", after the finish word {mend_text(word)[:40]!r}"

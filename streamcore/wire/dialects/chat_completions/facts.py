@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What an answer tells beside its text: probabilities, sources, cost.
+"""The facts that an answer tells beside its text, such as probabilities, sources and cost.
 
 In: the fields of a frame, a choice or a delta that nothing else reads. Out: the extras of
-the text block, and of the message. Nothing is refused: a field of an unknown name is counted,
-and so is one that does not fit into the limit, which is left out.
+the text block and of the message. Nothing is refused. A field of an unknown name, or one that
+passes the limit, is left out and counted.
 """
 
 from __future__ import annotations
@@ -19,28 +19,32 @@ PLAIN_FRAME = frozenset((
     "id", "object", "created", "model", "choices", "usage", "system_fingerprint", "obfuscation",
     "p", "stream_options", "service_tier", "provider",
 ))
-"""The fields of a frame that tell no fact, or the same one in each frame."""
+"""The fields of a frame that hold no fact, or the same fact in each frame."""
 PLAIN_CHOICE = frozenset(("index", "delta", "finish_reason"))
-"""The fields of a choice that tell no fact."""
+"""The fields of a choice that hold no fact."""
 OFTEN_NULL = PLAIN_CHOICE | {"logprobs", "native_finish_reason", "stop_reason"}
-"""The fields of a choice that are in each frame of some providers, and say nothing there."""
+"""The plain fields of a choice, and those that some providers send as null in each frame."""
 _READ_ELSEWHERE = PLAIN_FRAME | PLAIN_CHOICE | {
     "x_groq", "error", "message", "native_finish_reason",
 }
 _READ_IN_PART = frozenset((
     "type", "text", "refusal", "thinking", "reasoning", "summary", "closed",
 ))
-_TOLD_AGAIN = ("annotations", "citations")  # lists that some providers send whole each time
+_TOLD_AGAIN = ("annotations", "citations")  # lists that some providers repeat from the start
 
 
 class Allowance:
-    """The bytes of JSON that an answer may hold beside its texts and calls."""
+    """The bytes of JSON that may be kept of an answer beside its texts and calls.
+
+    Args:
+        most: how many bytes; 0 or more.
+    """
 
     def __init__(self, most: int) -> None:
         self.left = most
 
     def take(self, size: int) -> bool:
-        """Take so many bytes where they are left, and say whether they were."""
+        """Take ``size`` bytes if they are left, and say whether they were."""
         fits = size <= self.left
         self.left -= size if fits else 0
         return fits
@@ -51,7 +55,7 @@ class Facts:
 
     Args:
         allowance: bounds what is kept.
-        count: counts what is not kept, by name.
+        count: counts by name what is not kept.
     """
 
     def __init__(self, allowance: Allowance, count: Count) -> None:
@@ -63,14 +67,14 @@ class Facts:
         self._left_out: Set[str] = set()  # names that did not fit
 
     def add_constant(self, frame: Mapping[str, Any]) -> None:
-        """Take what a provider writes into each frame: its first and its last are enough."""
+        """Take the facts that a provider writes into each frame; the last value counts."""
         for name in ("service_tier", "provider"):
             if name in frame:
                 self._replace(name, frame[name])
 
     def add_frame(self, frame: Mapping[str, Any]) -> None:
-        """Take the other fields of a frame, each of which tells the whole of a fact."""
-        is_read = bool(frame.get("choices") or frame.get("usage"))  # others are counted whole
+        """Take the other fields of a frame; each holds a whole fact."""
+        is_read = bool(frame.get("choices") or frame.get("usage"))  # any other counts as a whole
         for name, value in frame.items():
             if name in ANSWER_FACTS:
                 self._replace(name, value)
@@ -104,12 +108,12 @@ class Facts:
                 self._count("content_part_field_unknown")
 
     def add(self, name: str, value: Any, of_text: bool = False) -> None:
-        """Take a fact in pieces: lists grow, of all else the last value counts.
+        """Take the next piece of a fact: lists grow, and other values are replaced.
 
         Args:
-            name: its name.
+            name: the name of the fact.
             value: the next piece.
-            of_text: whether it belongs to the text; some names always do.
+            of_text: whether the fact belongs to the text; some names always do.
         """
         kept = self._of_text if of_text or name in TEXT_FACTS else self._of_message
         if _says(value) and self._fits(name, value, 0, kept):
@@ -137,7 +141,7 @@ class Facts:
 
 
 def _says(value: Any) -> bool:
-    """Say whether a field tells anything; null, false and what is empty do not."""
+    """Say whether a value holds a fact; null, false and empty values do not."""
     return bool(value) or type(value) in (int, float)
 
 

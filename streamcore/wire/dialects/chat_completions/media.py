@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The opaque blocks of an answer: images, audio, and parts of kinds that nobody here reads.
+"""The opaque blocks of an answer: images, audio, and parts of kinds that streamcore cannot read.
 
 In: parts as a provider sent them; audio in pieces. Out: whole blocks at the end. Refused as
-``MALFORMED_RESPONSE``: wrong types, and more parts than the limit lets an answer hold.
+``MALFORMED_RESPONSE``: parts that pass the limit. A value of a wrong type is counted and skipped.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from .shapes import malformed
 Chunks = List[StreamChunk]
 OpenBlock = Callable[..., int]
 
-_BLOCK = 1024  # bytes that a block takes beside its part
-_GROWING = ("data", "transcript")  # texts of audio that come in pieces
+_BLOCK = 1024  # bytes that a block uses beside its part
+_GROWING = ("data", "transcript")  # the texts of audio, which come in pieces
 
 
 class _Part:
-    """One part: ``texts`` are those that come in pieces, by name."""
+    """One part; ``texts`` holds by name the texts that come in pieces."""
 
     def __init__(self, index: int, kind: str, fields: Dict[str, Any]) -> None:
         self.index = index
@@ -48,10 +48,10 @@ class Media:
     """Collects the opaque blocks of one answer.
 
     Args:
-        open_block: opens a block of a type and kind in a list of chunks; gives its index.
+        open_block: appends the start of a block to a list of chunks and returns its index.
         allowance: bounds what is kept. The texts of parts, such as the data of an image, do
-            not count: like all text they are bounded by the size of the stream.
-        count: counts what is not kept, by name.
+            not count, because the size of the stream bounds all text.
+        count: counts by name what is not kept.
     """
 
     def __init__(self, open_block: OpenBlock, allowance: Allowance, count: Count) -> None:
@@ -59,8 +59,8 @@ class Media:
         self._allowance = allowance
         self._count = count
         self._parts: List[_Part] = []
-        self._audio: Optional[_Part] = None  # the last one
-        self._images: Set[int] = set()  # hashes of those that are there
+        self._audio: Optional[_Part] = None  # the last part of audio
+        self._images: Set[int] = set()  # hashes of the images so far
 
     def __len__(self) -> int:
         return len(self._parts)
@@ -69,13 +69,14 @@ class Media:
         """Take a content part of a kind that is not read.
 
         Raises:
-            LlmError: ``MALFORMED_RESPONSE`` for more than an answer may hold, here and below.
+            LlmError: ``MALFORMED_RESPONSE`` if the parts pass the limit. The other methods raise
+                it too.
         """
         self._count("content_part_unknown")
         self._add(chunks, mend_text(kind), part)
 
     def add_images(self, chunks: Chunks, images: Any) -> None:
-        """Take the images of a delta; one that is there already is passed over."""
+        """Take the images of a delta; an image that came before is skipped."""
         for image in images if type(images) is list else [images]:
             if type(image) is str and image:
                 image = {"image_url": image}
@@ -91,7 +92,7 @@ class Media:
             self._add(chunks, "image", image)
 
     def add_audio(self, chunks: Chunks, audio: Any) -> None:
-        """Take a piece of audio: texts grow, of other fields the last value counts."""
+        """Take a piece of audio: its texts grow, and other fields are replaced."""
         if type(audio) is not dict:
             self._count("delta_field_unknown")
             return
@@ -109,7 +110,7 @@ class Media:
                 part.fields[name] = value
 
     def whole(self) -> List[Tuple[int, Block]]:
-        """Return the whole blocks, with their indexes."""
+        """Return the whole blocks with their indexes."""
         return [(part.index, OpaqueBlock(freeze(part.whole()), part.kind)) for part in self._parts]
 
     def _add(self, chunks: Chunks, kind: str, fields: Dict[str, Any]) -> _Part:
@@ -127,10 +128,10 @@ class Media:
 
 
 def _join_base64(pieces: List[str]) -> str:
-    """Return base64 in pieces as one text; each may have been encoded by itself."""
+    """Return pieces of base64 as one text; each piece may have been encoded by itself."""
     if any(piece.endswith("=") for piece in pieces[:-1]):
         try:
             return b64encode(b"".join(b64decode(piece, validate=True) for piece in pieces)).decode()
-        except binascii.Error:  # it is not what it looks like: kept as it came
+        except binascii.Error:  # not base64: the pieces are joined as they came
             pass
     return "".join(pieces)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The options of chat completions: how its providers differ from one another.
 
-A plain frozen value. Each field is one habit of a provider; profiles give the reason where
-they set one.
+A plain frozen value. Each field is one way in which a provider differs. A profile that sets a
+field gives the reason.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ RESERVED_FIELDS = ("model", "messages", "stream", "n")
 """The body fields that neither ``extra_body`` nor an effort may set."""
 
 TEXT_FACTS = ("logprobs", "annotations")
-"""Extras of a text that tell of it. They are kept and never go back: providers refuse them."""
+"""Extras that tell facts of a text. They are kept but never sent: providers refuse them."""
 
 ANSWER_FACTS = frozenset((
     *TEXT_FACTS, "executed_tools", "provider_metadata", "citations", "search_results", "images",
     "videos", "related_questions", "cost", "copilot_usage", "provider", "service_tier",
     "stop_reason", "matched_stop",
 ))
-"""The same of a whole answer."""
+"""Extras that tell facts of a whole answer. They are kept but never sent, too."""
 
 REASONING_MODELS = r"(?:.*[/-])?(?:gpt-5|o[134])(?:[.-].*)?"
-"""OpenAI's models that refuse ``max_tokens``, however a gateway prefixes their names."""
+"""The names of OpenAI's models that refuse ``max_tokens``, with any prefix of a gateway."""
 
 
 @dataclass(frozen=True)
@@ -38,16 +38,16 @@ class ChatCompletionsOptions(DialectOptions):
     """The options of one provider; a field left out has its default.
 
     Args:
-        stream_options: ask for usage with ``stream_options.include_usage``.
-        max_tokens_field: the name the provider takes the output cap under.
-        max_completion_tokens_models: the pattern of the names of the models that take it
-            under ``max_completion_tokens`` all the same; the empty pattern is no model.
-        reasoning_field: the name reasoning goes back under.
-        think_tags: turn ``<think>…</think>`` in content into reasoning.
-        The other arguments are those of ``DialectOptions``. Its end marker is ``[DONE]``;
-        under ``optional`` an unterminated final ``[DONE]`` proves the end too.
+        stream_options: whether requests ask for usage with ``stream_options.include_usage``.
+        max_tokens_field: the body field for the output cap.
+        max_completion_tokens_models: the pattern of the names of models whose output cap is
+            sent as ``max_completion_tokens`` instead. The empty pattern matches no model.
+        reasoning_field: the message field that reasoning goes back in.
+        think_tags: whether ``<think>…</think>`` in content becomes reasoning.
+        The other arguments are those of ``DialectOptions``. The end marker is ``[DONE]``. Under
+        ``optional`` a final ``[DONE]`` without its blank line proves the end too.
     Raises:
-        ValueError, TypeError: for a value that cannot be.
+        ValueError, TypeError: for a value that its field cannot have.
     """
 
     stream_options: bool = NOT_GIVEN
@@ -63,7 +63,7 @@ class ChatCompletionsOptions(DialectOptions):
         max_completion_tokens_models="",
         reasoning_field="reasoning_content",
         think_tags=False,
-        # platform.openai.com/docs/api-reference/chat: the reference that others follow.
+        # From platform.openai.com/docs/api-reference/chat, which other providers follow.
         tool_names=r"[A-Za-z0-9_-]{1,64}",
     )
     PATTERNS: ClassVar[Mapping[str, str]] = FrozenDict(

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What chat completions adds to the reading of payloads that all dialects share.
+"""What only chat completions needs for reading payloads; ``wire.payload`` has the rest.
 
-In: a payload. Out: the JSON object it must be, or whether it is whole. Refused as
-``MALFORMED_RESPONSE``: what is no JSON object.
+In: a payload. Out: a JSON object, or whether a completion is whole. Refused as
+``MALFORMED_RESPONSE``: a payload that is not a JSON object.
 """
 
 from __future__ import annotations
@@ -20,15 +20,19 @@ JsonLoads = Callable[[str], Any]
 
 
 def unwrapped(payload: Any, text: str) -> Dict[str, Any]:
-    """Return the error object that Gemini sends in a list; refuse all else that is no object."""
+    """Return the error object that Gemini sends in a list.
+
+    Raises:
+        LlmError: ``MALFORMED_RESPONSE`` for any other payload that is not an object.
+    """
     if type(payload) is list and len(payload) == 1 and type(payload[0]) is dict:
         if failures.find_error(payload[0]) is not None:
             return payload[0]
-    raise malformed(f"a payload is no JSON object: {shown(text)}")
+    raise malformed(f"a payload is not a JSON object: {shown(text)}")
 
 
 def is_whole(choices: List[Any]) -> bool:
-    """Say whether each choice holds a message that ended: one line of a stream does not."""
+    """Say whether each choice has a message and a finish word; a frame of a stream has not."""
     return all(
         isinstance(choice, dict) and choice.get("message") and choice.get("finish_reason")
         for choice in choices

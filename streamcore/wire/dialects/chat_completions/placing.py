@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Which call a tool-call fragment belongs to.
 
-In: fragments as providers bend them: every call numbered 0, no numbers, a
-fresh id with every fragment, names repeated, arguments as objects.
-Out: the call it continues, or None where it opens another. Every
-fragment gets a sure place or fails (``MALFORMED_TOOL_CALL``): two calls are
-never merged and none is lost.
+In: fragments as providers send them. Some give every call the index 0 or no index, some send
+a new id with every fragment, repeat names, or send arguments as objects. Out: the call that a
+fragment continues, or None if it opens another call. Refused with ``MALFORMED_TOOL_CALL``: a
+fragment without a sure place. So two calls are never merged, and no call is lost.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ from ...growing import Count
 from ...toolcalls import OpenCall, unique_id
 
 _MARKS = re.compile(r'\\.?|["{}\[\]]|[^\s\\"{}\[\]]+', re.DOTALL)
-_EMPTY = ("{}", "null")  # arguments that say nothing
+_EMPTY = ("{}", "null")  # arguments that are empty
 
 
 class PlacedCall(OpenCall):
-    """One call, and what tells whether a fragment continues or repeats it."""
+    """One call, with the state that tells whether a fragment continues or repeats it."""
 
     __slots__ = ("sent_id", "unshown", "_object", "_read", "_spelled")
 
@@ -33,20 +32,20 @@ class PlacedCall(OpenCall):
     ) -> None:
         super().__init__(number, index, count, told)
         self.sent_id = ""  # the id as the provider wrote it; ``id`` is the same, made unique
-        # Arguments that say nothing, while others may take their place; None before the first.
+        # Empty arguments held back, while others may replace them; None before the first.
         self.unshown: Optional[str] = None
-        self._object = WholeObject()  # reads along, only when asked
-        self._read = 0  # how many pieces it has read
-        self._spelled: Optional[str] = None  # the whole object in one spelling, made once
+        self._object = WholeObject()  # reads the pieces when ``is_whole`` asks it
+        self._read = 0  # how many pieces ``_object`` has read
+        self._spelled: Optional[str] = None  # the whole object as sorted JSON, made once
 
     def is_whole(self) -> bool:
-        """Say whether the arguments so far are one whole object and nothing after it."""
+        """Say whether the arguments so far are one whole object with nothing after it."""
         self._object.read("".join(self.pieces[self._read:]))
         self._read = len(self.pieces)
         return self._object.done and not self._half
 
     def show(self, text: str) -> str:
-        """Return what can be shown of the arguments that were just added."""
+        """Return the text that can be shown after ``text`` was added to the arguments."""
         if text.strip() in _EMPTY:
             self.unshown = text
             return ""
@@ -54,31 +53,31 @@ class PlacedCall(OpenCall):
         return text
 
     def begin_again(self) -> None:
-        """Forget the arguments so far, of which none were shown."""
+        """Forget the arguments so far; none of them were shown."""
         self.pieces.clear()
         self.size, self.unshown, self._spelled = 0, None, None
         self._object, self._read = WholeObject(), 0
 
     def is_repeated(self, arguments: Any) -> bool:
-        """Say whether a fragment's arguments, text or object, are the whole that is there."""
+        """Say whether a fragment's arguments, text or object, repeat the whole object so far."""
         if not self.pieces or not self.is_whole():
             return False
         if isinstance(arguments, str):
             arguments = strictjson.mend_text(arguments)
             return self._object.size == len(arguments) and self.joined() == arguments
-        if self._spelled is None:  # blanks may follow, which change nothing
+        if self._spelled is None:  # once is enough: only blanks can follow a whole object
             try:
                 self._spelled = _spelled(strictjson.loads(self.joined()))
-            except ValueError:  # it only looks like an object: ``finish`` says so
+            except ValueError:  # it only looks like an object: ``finish`` refuses it
                 self._spelled = ""
-        # Compared as text: Python holds 1 and true for equal, JSON does not.
+        # Compared as text, because 1 and true are equal in Python but not in JSON.
         return self._spelled == _spelled(arguments)
 
 
 class WholeObject:
-    """Tells, reading along, whether a text is one whole ``{…}``: each character once.
+    """Tells whether a growing text is one whole ``{…}``; it reads each character once.
 
-    ``done`` says so of the text so far, whose length is ``size``.
+    ``done`` says whether the text so far is whole. ``size`` is its length in characters.
     """
 
     __slots__ = ("done", "size", "_depth", "_in_string", "_broken", "_escape")
@@ -89,7 +88,7 @@ class WholeObject:
         self._depth = 0
         self._in_string = False
         self._broken = False  # not an object, or more than one
-        self._escape = ""  # a backslash at the end, whose character is still to come
+        self._escape = ""  # a backslash at the end; its character is still to come
 
     def read(self, piece: str) -> None:
         """Take the next characters."""
@@ -110,21 +109,20 @@ class WholeObject:
 class Placement:
     """Gives each fragment of one answer its call.
 
-    The rules are those of a provider's index first, then its id, then its name;
-    ``find`` says each where it decides. ``open`` takes a call that is new, ``name`` gives
-    it the id that was sent.
+    A fragment's index decides first, then its id, then its name; comments in ``find`` give the
+    rules. ``open`` takes a new call. ``name`` gives it the id that was sent.
     """
 
     def __init__(self) -> None:
-        self._by_index: Dict[int, List[PlacedCall]] = {}  # opened there; the last touched is last
-        self._by_id: Dict[str, PlacedCall] = {}  # by the id as sent; the latest call that had it
-        self._taken: Set[str] = set()  # ids given out
-        self._last: Optional[PlacedCall] = None  # the call last touched, whoever says so
+        self._by_index: Dict[int, List[PlacedCall]] = {}  # index → its calls, last used last
+        self._by_id: Dict[str, PlacedCall] = {}  # id as sent → the latest call that had it
+        self._taken: Set[str] = set()  # the ids of all calls so far
+        self._last: Optional[PlacedCall] = None  # the call of the fragment before
 
     def find(
         self, index: Optional[int], id: str, name: str, arguments: str
     ) -> Optional[PlacedCall]:
-        """Return the call that a fragment continues, or None where it opens another.
+        """Return the call that a fragment continues, or None if it opens another.
 
         Raises:
             LlmError: ``MALFORMED_TOOL_CALL`` for a fragment that belongs to no call.
@@ -143,7 +141,7 @@ class Placement:
             call = self._by_id.get(id)
             if call is not None and _is_another(call, name, arguments):
                 return None
-        elif name:  # the name of the call at hand, again, continues it while it is not whole
+        elif name:  # the name of the last call, repeated, continues that call until it is whole
             if call is None or call.name != name or call.is_whole():
                 return None
         elif call is None:
@@ -152,13 +150,13 @@ class Placement:
         return call
 
     def open(self, call: PlacedCall, index: Optional[int]) -> None:
-        """Take a new call, and the provider's index it was opened at."""
+        """Take a new call, and the provider's index for it."""
         self._last = call
         if index is not None:
             self._by_index.setdefault(index, []).append(call)
 
     def name(self, call: PlacedCall, id: str) -> None:
-        """Give a call its id: the one that was sent, made unique."""
+        """Give a call the id that was sent, made unique."""
         call.sent_id, call.id = id, unique_id(id, self._taken)
         self._taken.add(call.id)
         self._by_id[id] = call
@@ -167,7 +165,7 @@ class Placement:
 def _find_by_id(
     here: List[PlacedCall], id: str, name: str, arguments: str
 ) -> Optional[PlacedCall]:
-    """Return the call that an id picks among those opened at one index, and put it last."""
+    """Return the call with an id among the calls of one index, and put it last; or None."""
     known = [call for call in here if call.sent_id == id]
     if known:
         call = known[-1]
@@ -177,31 +175,31 @@ def _find_by_id(
         here.append(call)
         return call
     call = here[-1]
-    if not name:  # some send a fresh id with every fragment
+    if not name:  # some providers send a new id with every fragment
         return call
-    # An id with the name repeated may name the call that is open without one. Any other new
-    # id with a name opens a call: some providers send every call as 0.
+    # A new id beside a repeated name may belong to the open call, if that has no id yet. Any
+    # other new id with a name opens a call, because some providers give every call the index 0.
     is_late = not call.id and name == call.name and not call.is_whole()
     return call if is_late else None
 
 
 def _begins_another(call: PlacedCall, name: str, arguments: str) -> bool:
-    """Say whether a fragment with a name and no id begins another call at the index of one."""
-    if arguments.strip() and call.is_whole():  # name and arguments again
+    """Say whether a fragment with a name but no id begins another call at a call's index."""
+    if arguments.strip() and call.is_whole():  # a name and arguments after a whole call
         return True
-    # No ids at all, and another name before any argument: a call without arguments
-    # stood here. (With an id it is one name sent in parts, and the first part stays.)
+    # Another name comes before any argument, and there are no ids: the call before has no
+    # arguments. (If the call has an id, its name is sent in parts, and the first part stays.)
     return name != call.name and not call.id and not call.size
 
 
 def _is_another(call: PlacedCall, name: str, arguments: str) -> bool:
-    """Say whether a fragment with a call's id and another name, after its end, is another call."""
-    # Blank arguments say nothing, so beside a repeated name they open no further call.
+    """Say whether a fragment with a whole call's id but another name begins another call."""
+    # Blank arguments are empty, so they never open a further call.
     return name not in ("", call.name) and bool(arguments.strip()) and call.is_whole()
 
 
 def read_index(index: Any) -> Optional[int]:
-    """Read a fragment's index: any integer, digits in a string too; None when absent.
+    """Return a fragment's index: an integer, or digits in a string; None if it is absent.
 
     Raises:
         LlmError: ``MALFORMED_TOOL_CALL`` for anything else.
@@ -218,5 +216,5 @@ def _spelled(value: Any) -> str:
 
 
 def fail(reason: str) -> LlmError:
-    """Return the error for a fragment that has no sure place."""
+    """Return the error for a fragment without a sure place."""
     return LlmError(f"tool calls: {reason}", "MALFORMED_TOOL_CALL", phase="body")

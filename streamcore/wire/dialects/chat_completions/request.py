@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""The way out: what a caller asks, as the body of one chat-completions request.
+"""Writes the body of one chat-completions request.
 
-In: a neutral ``LlmRequest`` (its config, messages, system, tools) and the
-provider's ``ChatCompletionsOptions``. Out: the body as plain JSON values, and its bytes.
-Refused before any I/O: what cannot be sent is ``INVALID_REQUEST``, what the
-provider cannot carry is ``UNSUPPORTED_CONTENT``; a history with a call that has
-not exactly one result is never sent. Rules: DESIGN.md §6 and §8.16.
+In: a neutral ``LlmRequest`` (its config, messages, system, tools) and the provider's
+``ChatCompletionsOptions``. Out: the body as plain JSON values, and its bytes. Refused before
+any I/O: ``INVALID_REQUEST`` for values that cannot be sent, and for a tool call without exactly
+one result. ``UNSUPPORTED_CONTENT`` for content that this provider does not accept. The rules
+are in DESIGN.md §6 and §8.16.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ def build_body(
     effort_fields: Mapping[str, Any],
     diagnostics: Dict[str, int],
 ) -> Dict[str, Any]:
-    """Return the request body as plain JSON values; fields nobody set are left out.
+    """Return the request body as plain JSON values; fields that nobody set are left out.
 
     Args:
-        request: what is asked.
+        request: the request.
         options: the provider's options, resolved.
         effort_fields: the body fields that the reasoning effort becomes.
-        diagnostics: counters of what of the history was changed.
+        diagnostics: a dict to count in, by name, the changes that fit the request.
     Raises:
-        LlmError: ``INVALID_REQUEST`` for values, text or a history no provider can
-            take; ``UNSUPPORTED_CONTENT`` for images where ``options`` has none.
+        LlmError: ``INVALID_REQUEST`` for values, text or a history that no provider can
+            accept. ``UNSUPPORTED_CONTENT`` for images that ``options`` do not allow.
     """
     config = request.config
     check_request(request, options, RESERVED_FIELDS)
@@ -88,7 +88,7 @@ def _settings(
     tools = fit_tools(request.tools, options, diagnostics)
     offers = bool(tools) or "tools" in (config.extra_body or {})
     return [
-        ("tools", tools or None),  # an empty list is refused by OpenAI
+        ("tools", tools or None),  # OpenAI refuses an empty list
         ("tool_choice", choice),
         ("parallel_tool_calls", config.parallel_tool_calls if offers else None),
         ("response_format", config.response_format),

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Shapes a provider's JSON must have, and the one error for those it has not.
+"""Checks the types of values in a provider's JSON.
 
-In: values of a payload. Out: the same values, known to be what they must be.
-Refused: a wrong type, as ``MALFORMED_RESPONSE``. Null is never refused here: it
-means absent, and the caller has dealt with it.
+In: a value of a payload. Out: the same value, with its type checked. Refused: a wrong type,
+as ``MALFORMED_RESPONSE``. Callers do not pass null, because null means absent.
 """
 
 from __future__ import annotations
@@ -16,10 +15,10 @@ __all__ = ["malformed", "shown", "string"]
 
 
 def string(value: Any, what: str) -> str:
-    """Return a value that must be a string.
+    """Return a value that must be a string; ``what`` names it in the error.
 
     Raises:
-        LlmError: ``MALFORMED_RESPONSE`` when it is none.
+        LlmError: ``MALFORMED_RESPONSE`` if it is not a string.
     """
     if type(value) is not str:
         raise malformed(f"{what} is a {type(value).__name__}")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""``<think>…</think>`` in content, told apart from the answer.
+"""Separates ``<think>…</think>`` in content from the answer.
 
-In: text deltas, tags split over them anywhere. Out: (is_reasoning, text)
-pieces. Only what may still become a tag is held back, 7 characters at most;
-``finish`` gives it out as the text it was. An orphan ``</think>`` stays text.
+In: text deltas; a tag may be split between deltas. Out: (is_reasoning, text) pieces. Only the
+start of a possible tag is held back, 7 characters at most; ``finish`` returns it as text. A
+``</think>`` without a ``<think>`` stays text. Nothing is refused.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ class ThinkTags:
 
     def __init__(self) -> None:
         self._held = ""  # the end of the last delta, while it may become a tag
-        self._inside = False  # between an opening tag and its closing one
+        self._inside = False  # after an opening tag and before its closing tag
 
     def push(self, text: str) -> List[Tuple[bool, str]]:
-        """Take a delta and return its pieces, each with whether it is reasoning."""
+        """Take a delta and return its pieces as (is_reasoning, text)."""
         text = self._held + text
         pieces: List[Tuple[bool, str]] = []
         start = 0
@@ -38,7 +38,7 @@ class ThinkTags:
             start = found + len(tag)
 
     def finish(self) -> List[Tuple[bool, str]]:
-        """Return what was held back, as the text it is."""
+        """Return what was held back as a piece, if there is any."""
         held, self._held = self._held, ""
         return [(self._inside, held)] if held else []
 

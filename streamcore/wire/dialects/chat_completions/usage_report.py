@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""A provider's usage report, read into ``TokenUsage``.
+"""Reads a provider's usage report into ``TokenUsage``.
 
-In: the ``usage`` object as sent, under any of the names providers use.
-Out: counts that are whole numbers of 0 or more; what is odd is passed over,
-what is not there stays None; the report itself, with its cost. Never raises.
+In: the ``usage`` object as sent, with any of the names that providers use. Out: counts that
+are whole numbers of 0 or more, and the report itself. A count that is missing or not such a
+number is None. Nothing is refused.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, Mapping, Optional
 from ....values.strictjson import is_deep, mend_surrogates
 from ....values.usage import TokenUsage
 
-# (path in the report) in the order of trust; the first whole number wins.
+# The paths of each count in the report. The first path with a whole number wins.
 _PROMPT = (("prompt_tokens",), ("input_tokens",))
 _COMPLETION = (("completion_tokens",), ("output_tokens",))
 _CACHE_READ = (
@@ -35,15 +35,14 @@ _REASONING = (
     ("reasoning_tokens",),  # Perplexity, Groq and others
 )
 _TOTAL = (("total_tokens",),)
-_DEEPEST = 16  # a report that nests deeper is none, and could not be copied on a deep stack
+_DEEPEST = 16  # a report that nests deeper is not kept: copying it could overflow the stack
 
 
 def read_usage(report: Mapping[str, Any]) -> Optional[TokenUsage]:
-    """Read one report; None when it holds no count we know.
+    """Return the usage of one report, or None if it holds no known count.
 
-    Cached input is taken out of the input count. Reasoning tokens are added to
-    the output where the total shows that the provider counts them beside the
-    completion tokens.
+    Cached input is subtracted from the input count. Reasoning tokens are added to the output
+    if the total shows that the provider does not count them in the completion tokens.
     """
     prompt, completion = _count(report, _PROMPT), _count(report, _COMPLETION)
     cache_read, cache_write = _count(report, _CACHE_READ), _count(report, _CACHE_WRITE)
@@ -65,7 +64,7 @@ def _cached_beside(
 ) -> bool:
     """Say whether cached input is counted beside the prompt and not in it.
 
-    It is under Anthropic's names, and where only then the total comes out right.
+    It is if all names are Anthropic's, or if only then the counts add up to the total.
     """
     cached = _count(report, _ANTHROPIC_CACHE) or 0
     cached += _count(report, (("cache_creation_input_tokens",),)) or 0

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Neutral messages as chat completions writes them.
+"""Writes neutral messages as chat completions.
 
-In: messages that ``wire.fitting`` has fitted, and the name reasoning goes back under. Out:
-message dicts; extras stand beside what we write ourselves and never replace it. Nothing is
-refused. Before the fitting, ``with_reasoning`` reads what a message made by hand carries in its
-extras, and ``without_facts`` leaves out what only tells of an answer.
+In: messages that ``wire.fitting`` has fitted, and the field that reasoning goes back in. Out:
+message dicts. Extras are written too, but never replace a field that this module writes. Nothing
+is refused. Before the fitting, ``with_reasoning`` reads reasoning from the extras of messages
+made by hand, and ``without_facts`` removes extras that are only facts of an answer.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from .options import ANSWER_FACTS, TEXT_FACTS
 
 _WRITTEN = ("role", "content", "tool_calls", "tool_call_id")  # never taken from extras
 _OWNED = {TextBlock: ("type", "text"), ImageBlock: ("type", "image_url")}
-"""What no extras of a part can replace."""
+"""The fields of a part that its extras cannot replace."""
 
 
 def without_facts(message: Message) -> Message:
-    """Return an answer without the facts that its provider told beside it."""
+    """Return an answer without the facts in its extras; return other messages unchanged."""
     if not isinstance(message, AssistantMessage):
         return message
     content = tuple(
@@ -45,12 +45,12 @@ def without_facts(message: Message) -> Message:
 
 
 def with_reasoning(message: Message, field: str) -> Message:
-    """Return a message whose extras hold no reasoning, no nulls and nothing we write.
+    """Return a message without reasoning, nulls and written fields in its extras.
 
-    Reasoning that was there becomes a block, unless the message has one: the first of the
-    fields that providers use, or of ``field``.
+    If an assistant message has no reasoning block, its reasoning becomes one. That is the text
+    in the first of the fields that providers use, or else in ``field``.
     """
-    if not message.extras or not isinstance(message.extras, dict):  # odd ones are refused later
+    if not message.extras or not isinstance(message.extras, dict):  # wrong types: refused later
         return message
     named = (*REASONING_FIELDS, field) if message.role == "assistant" else ()
     texts = [text for text in map(message.extras.get, named) if isinstance(text, str)]
@@ -61,7 +61,7 @@ def with_reasoning(message: Message, field: str) -> Message:
 
 
 def write_message(message: Message, field: str) -> Dict[str, Any]:
-    """Return the dict of a fitted message; reasoning stands under ``field``."""
+    """Return the dict of a fitted message, with its reasoning in ``field``."""
     if message.role == "tool":
         return replace(message, content=tuple(map(_result, message.tool_results))).to_dict()
     beside = [block for block in message.content if _is_beside(block)]
@@ -75,14 +75,14 @@ def write_message(message: Message, field: str) -> Dict[str, Any]:
 
 
 def _is_beside(block: Block) -> bool:
-    """Say whether a block stood beside the content of an answer, and not in it."""
+    """Say whether a block came beside the content of an answer, and not in it."""
     if not isinstance(block, OpaqueBlock) or block.kind not in ("image", "audio"):
         return False
     return block.part.get("type") != block.kind
 
 
 def _media_fields(beside: Sequence[Any]) -> Dict[str, Any]:
-    """Return the fields that the images and the audio of an answer go back in."""
+    """Return the message fields for the images and the audio of an answer."""
     fields: Dict[str, Any] = {}
     for block in beside:
         if block.kind == "image":
@@ -131,6 +131,6 @@ def _part(part: Any) -> Any:
 
 
 def _clean(extras: Optional[Mapping[str, Any]], *owned: str) -> Optional[FrozenDict]:
-    """Return extras without nulls, which say nothing, and without what we write ourselves."""
+    """Return extras without nulls and without the ``owned`` fields; None if nothing is left."""
     kept = {k: v for k, v in (extras or {}).items() if v is not None and k not in owned}
     return freeze(kept) if kept else None
