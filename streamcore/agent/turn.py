@@ -138,7 +138,7 @@ class Turn:
         told = 0  # the attempt whose chunks were shown last; 0 before any
         with closing(call.chunks()) as chunks:
             for chunk in chunks:
-                if chunk.__class__ is Finish:
+                if isinstance(chunk, Finish):
                     self._take(call)
                 if told not in (0, call.attempts):
                     yield AgentEvent("void", self._step)

@@ -60,7 +60,7 @@ class Stream:
             raise self._error.with_traceback(self._trace)  # else each pull would lengthen it
         try:
             chunk = next(self._chunks)
-            if chunk.__class__ is Finish:
+            if isinstance(chunk, Finish):
                 self._end()
             elif self._first_at is None:
                 self._first_at = time.monotonic()

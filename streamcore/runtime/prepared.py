@@ -150,7 +150,7 @@ class PreparedCall:
             for chunk in chunks:
                 if cancel is not None and cancel.is_set():
                     raise aborted_error()
-                if chunk.__class__ is Finish:
+                if isinstance(chunk, Finish):
                     _refuse_more(chunks, source.name)
                     push(chunk)
                     break
@@ -163,9 +163,8 @@ class PreparedCall:
         except Exception as error:  # a caller's adapter or middleware may raise any class
             failure = _failure_of(error, source.name)
         finally:
-            close = getattr(chunks, "close", None)
-            if close is not None:
-                close()
+            fault = _close(chunks, source.name)
+        failure = failure or fault
         if failure is None:
             assert chunk is not None
             yield chunk
@@ -194,6 +193,19 @@ def finish_of(error: LlmError) -> FinishReason:
 
 def _do_nothing(chunk: StreamChunk) -> None:
     """Do nothing: a chunk is assembled after it has passed the middleware."""
+
+
+def _close(chunks: Any, name: str) -> Optional[LlmError]:
+    """Close a source; return the failure if its cleanup raised."""
+    close = getattr(chunks, "close", None)
+    try:
+        if close is not None:
+            close()
+    except (LlmError, OSError):  # the network failed: how the answer ended is known by now
+        return None
+    except Exception as error:  # a caller's adapter or middleware may raise any class
+        return _failure_of(error, name)
+    return None
 
 
 def _refuse_more(chunks: Iterator[StreamChunk], name: str) -> None:

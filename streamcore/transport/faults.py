@@ -327,6 +327,7 @@ def _clean(root: BaseException, secrets: Sequence[str]) -> BaseException:
     shown = f"{root!s} {root.args!r}"
     if (
         isinstance(root, UnicodeError)
+        or meaning_of(type(root)) == REQUEST  # may quote a part of a proxy's password
         or hasattr(root, "request")
         or hasattr(root, "pool")
         or shown != redact(shown, secrets)

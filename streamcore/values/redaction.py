@@ -28,10 +28,12 @@ _SECRET_PARAMETER = (
 )
 _PARAMETERS = re.compile(rf"(?i){_SECRET_PARAMETER}")
 _QUERY_SECRET = re.compile(rf"(?i)([?&#]{_SECRET_PARAMETER}=)[^&#\s'\")]+")
-# Only whole names match: max_tokens and prompt_cache_key of a body are not secrets.
+# Only whole names match: max_tokens, eos_token and prompt_cache_key of a body are not secrets.
 _SECRET_FIELDS = re.compile(
-    r"(?:.*_)?(?:api_?key|access_key|secret_key|private_key|authorization|password|passwd|secret"
-    r"|credentials?|cookie)|(?:access_|auth_|refresh_|id_|bearer_|session_)?token"
+    r"(?:.*_)?(?:api_?key|access_?key|secret_?key|private_?key|subscription_?key|authorization"
+    r"|auth|password|passwd|passphrase|secret|credentials?|cookie|connection_?string)"
+    r"|(?:.*_)?(?:access|auth|authorization|refresh|id|bearer|session|api|oauth|github|hf)_?token"
+    r"|token"
 )
 _BEARER = re.compile(r"(?i)\b(bearer|basic)\s+(?!authentication\b)[a-z0-9._~+/=-]{8,}")
 

@@ -4,12 +4,14 @@
 In: the text of a payload, or of a finished tool call's arguments.
 Out: the value. Refused with ``ValueError`` and a reason: anything before or
 after the document, NaN and Infinity, duplicate keys (``loads_unique``), numbers
-that Python itself refuses, nesting beyond ``MAX_DEPTH``. Nothing is repaired (RFC 8259).
+that Python refuses or reads as infinity, nesting beyond ``MAX_DEPTH``. Nothing is repaired
+(RFC 8259).
 """
 
 from __future__ import annotations
 
 import json
+import math
 from typing import Any, Callable, Dict, List, NoReturn, Tuple
 
 MAX_DEPTH = 200
@@ -88,6 +90,13 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 
+def _finite(text: str) -> float:
+    number = float(text)
+    if number in (math.inf, -math.inf):  # it could not be written again
+        raise ValueError(f"{text[:40]} is beyond the numbers of Python")
+    return number
+
+
 def _unique(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:
     found: Dict[str, Any] = {}
     for key, value in pairs:
@@ -97,11 +106,13 @@ def _unique(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:
     return found
 
 
-DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite)
 read_value: Callable[[str, int], Tuple[Any, int]] = DECODER.scan_once  # type: ignore[attr-defined]
 """Returns the value that begins at a position of a text, and the position where it ends.
 
 It saves the 0.1 µs that ``raw_decode`` takes to call it. Raises ``ValueError``;
 ``RecursionError`` for deep nesting; ``StopIteration`` if no value begins there. The attribute is
 not documented, but every ``JSONDecoder`` has had it since Python 2.6."""
-_UNIQUE_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=_unique)
+_UNIQUE_DECODER = json.JSONDecoder(
+    parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=_unique
+)

@@ -49,6 +49,21 @@ def strictly(text: str) -> Any:
         raise malformed(f"a payload is not JSON ({bad}): {shown(text)}") from None
 
 
+def check_unique(text: str) -> None:
+    """Refuse a payload that holds a call's arguments as an object, if a key in it comes twice.
+
+    Readers keep the last value of such a key, so nobody could say what the arguments are.
+
+    Raises:
+        LlmError: ``MALFORMED_TOOL_CALL``.
+    """
+    try:
+        strictjson.loads_unique(text.strip())
+    except ValueError as bad:
+        said = f"tool calls: arguments as an object in a payload where {bad}"
+        raise LlmError(said, "MALFORMED_TOOL_CALL", phase="body") from None
+
+
 def named_error(data: str) -> LlmError:
     """Return the error in an event named ``error``; its data is JSON or plain words."""
     try:

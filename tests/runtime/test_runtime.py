@@ -351,6 +351,32 @@ def test_failure_after_the_finish_changes_nothing() -> None:
     assert run(runtime(Canned(*answer(), LlmError("reset", "TRANSPORT")))) == answer()
 
 
+@pytest.mark.parametrize("whole", [True, False])
+def test_cleanup_that_raises_is_a_finish(whole: bool) -> None:
+    """A middleware's bug after its last chunk, or beside another failure, is never raised."""
+    def middleware(request: LlmRequest, call_next: Any) -> Iterator[Any]:
+        try:
+            yield from call_next(request)
+            if not whole:
+                yield TextDelta(0, "after")
+        finally:
+            raise RuntimeError("cleanup")
+
+    one = runtime(Canned(*answer()))
+    one.use(middleware)
+    (*_, end) = run(one)
+    assert end.reason.failure.code == "INVALID_ADAPTER"
+
+
+def test_finish_of_a_subclass_is_a_finish() -> None:
+    """The stream ends with it."""
+    class Own(Finish):
+        pass
+
+    adapter = Canned(*answer()[:-1], Own(FinishReason("stop")))
+    assert run(runtime(adapter))[-1].reason.kind == "stop"
+
+
 @pytest.mark.parametrize("raised, code", [
     (KeyError("bug"), "INVALID_ADAPTER"), (ConnectionResetError(104, "reset"), "TRANSPORT"),
 ])

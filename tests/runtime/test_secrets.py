@@ -353,6 +353,8 @@ def test_e12_proxy_failures(serve: Any, fails: Any) -> None:
             place = "127.0.0.1:9" if answer is None else serve(answer).host_port
             proxies = {scheme: f"http://user:{PASSWORD}@{place}"}
             fails(f"{scheme}://127.0.0.1:9/v1", proxies=proxies)
+    odd = {"http": f"http://user:{PASSWORD}#1@127.0.0.1:9"}  # a sign that ends the password
+    fails("http://127.0.0.1:9/v1", proxies=odd)
 
 
 def test_e12_timeouts_and_cancel(serve: Any, fails: Any) -> None:

@@ -119,7 +119,9 @@ def test_secret_parameters(name, secret):
 @pytest.mark.parametrize("name, secret", [
     ("api_key", True), ("API-Key", True), ("azure_api_key", True), ("token", True),
     ("password", True), ("db_password", True), ("Authorization", True), ("max_tokens", False),
-    ("prompt_cache_key", False), ("tokens", False), ("key", False),
+    ("prompt_cache_key", False), ("tokens", False), ("key", False), ("eos_token", False),
+    ("authorization_token", True), ("github_token", True), ("accessToken", True),
+    ("passphrase", True), ("connection_string", True), ("subscription-key", True), ("auth", True),
 ])
 def test_secret_fields(name, secret):
     """Only whole names count in a body, because some of its fields only sound like secrets."""

@@ -71,6 +71,13 @@ FAILURES: List[Tuple[str, bytes, str, bool]] = [
         0, "tool_use", id="t", name="f", input={"x": 1}) + delta(
         0, "input_json", partial_json='{"x": 2}') + stops(0), reason="tool_use"),
      "MALFORMED_RESPONSE", False),
+    ("a call whose input has a key twice", answer(opens(
+        0, "tool_use", id="t", name="f", input={"x": 1, "y": 2}).replace(b'"y"', b'"x"') + stops(0),
+        reason="tool_use"), "MALFORMED_TOOL_CALL", False),
+    ("arguments with a number beyond Python's", answer(
+        call(0, "t", "f", '{"x": 1e999}'), reason="tool_use"), "MALFORMED_TOOL_CALL", False),
+    ("citations that are no list", start() + opens(0, "text", text="", citations={"a": 1}) + delta(
+        0, "citations", citation={"b": 2}), "MALFORMED_RESPONSE", False),
     ("a call without a name", answer(call(0, "t", " ", "{}"), reason="tool_use"),
      "MALFORMED_TOOL_CALL", False),
     ("nothing at all", answer(), "EMPTY_RESPONSE", True),

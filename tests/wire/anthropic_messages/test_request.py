@@ -205,11 +205,19 @@ def test_images_and_documents() -> None:
 @pytest.mark.parametrize("part, code", [
     (OpaqueBlock({"type": "input_audio", "input_audio": {}}), "UNSUPPORTED_CONTENT"),
     (OpaqueBlock({"type": "file", "file": {"file_id": "x"}}), "UNSUPPORTED_CONTENT"),
+    (OpaqueBlock({"text": "a"}), "INVALID_REQUEST"),
     (ImageBlock("data:image/png,raw"), "INVALID_REQUEST"), (ImageBlock("y.png"), "INVALID_REQUEST"),
 ])
 def test_part_without_a_form_is_refused(part: Any, code: str) -> None:
     """A part that cannot be sent is refused before any I/O, not dropped."""
     assert refused([Message("user", (part,))]) == code
+
+
+@pytest.mark.parametrize("extra", [{"tools": 5}, {"tools": [1]}, {"system": [1]}])
+def test_extra_body_that_no_request_could_have_is_refused(extra: Dict[str, Any]) -> None:
+    """It is refused before any I/O, with and without marks for the cache."""
+    for cache in (None, "auto"):
+        assert refused("Hi", extra_body=extra, cache=cache) == "INVALID_REQUEST"
 
 
 def test_image_is_refused_where_the_server_takes_none() -> None:

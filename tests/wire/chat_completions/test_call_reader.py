@@ -86,6 +86,19 @@ def test_legacy_call_beside_calls_of_a_closing_message_is_one_call() -> None:
         assert run(body + DONE).calls() == [("c", "f", '{"x":1}')]
 
 
+@pytest.mark.parametrize("body", [
+    D(call(0, "c", "f", {"x": 1, "y": 2})) + F("tool_calls"),
+    D({"function_call": {"name": "f", "arguments": {"x": 1, "y": 2}}}) + F("function_call"),
+    J({"choices": [{"index": 0, "finish_reason": "tool_calls", "message": {
+        "content": None, **call(0, "c", "f", {"x": 1, "y": 2})}}]}).replace(b"data: ", b""),
+])
+def test_arguments_as_an_object_with_a_key_twice_are_refused(body: bytes) -> None:
+    """Readers keep the last of the two values, which nobody can trust."""
+    end = DONE if body.startswith(b"data") else b""
+    assert run(body + end).calls() == [(run(body + end).calls()[0][0], "f", '{"x": 1, "y": 2}')]
+    assert run(body.replace(b'"y"', b'"x"') + end).code == "MALFORMED_TOOL_CALL"
+
+
 def test_legacy_call_alone_is_read() -> None:
     """It may come in pieces; a message that repeats it after them adds nothing."""
     body = D({"function_call": {"name": "f", "arguments": '{"x"'}})

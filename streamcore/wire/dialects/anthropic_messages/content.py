@@ -48,6 +48,7 @@ class Content:
         self._misplaced: Dict[Tuple[int, str], Part] = {}  # blocks that a misplaced delta opened
         self._used: Set[int] = set()  # the provider's indexes so far
         self._blocks = 0  # neutral blocks opened so far
+        self.took_object = False  # a call started with its input; the decoder resets it
 
     def __len__(self) -> int:
         return len(self._parts)
@@ -147,6 +148,7 @@ class Content:
         if kind in _TEXTS:
             part = _TEXTS[kind](self._next_index, self._count)
         elif kind == "tool_use":
+            self.took_object = self.took_object or has_value(block.get("input"))
             part = CallPart(self._open_call(block), self._assembler)
         else:
             part = OpaquePart(mend_text(kind), self._next_index)

@@ -17,7 +17,9 @@ from ....values.errors import Partial
 from ....values.limits import ResolvedLimits, resolve_limits
 from ... import failures
 from ...ending import check_empty, is_at_cap
-from ...payload import malformed, named_error, provider_error, reader, shown, strictly
+from ...payload import (
+    check_unique, malformed, named_error, provider_error, reader, shown, strictly,
+)
 from ...sse import SseEnd, SseEvent
 from ..dialect import Asked, JsonLoads
 from .content import Content
@@ -104,7 +106,9 @@ class AnthropicMessagesDecoder:
                 return []
             raise malformed(f"a payload is no JSON object: {shown(data)}")
         if payload.get("type") != "content_block_delta" or "error" in payload:
-            return self._payload(payload, event.event)
+            chunks = self._payload(payload, event.event)
+            self._check_arguments(data)
+            return chunks
         index, delta = payload.get("index"), payload.get("delta")
         if index.__class__ is int and delta.__class__ is dict:
             part = self._open.get(index)
@@ -146,7 +150,15 @@ class AnthropicMessagesDecoder:
         if not payload.get("stop_reason"):
             raise malformed("a JSON document is a message without a stop_reason")
         self._count("json_document")
-        return self._message_start({"message": payload}) + self._end()
+        chunks = self._message_start({"message": payload})
+        self._check_arguments(text)
+        return chunks + self._end()
+
+    def _check_arguments(self, data: str) -> None:
+        """Refuse a payload with a call's input in which a key comes twice."""
+        if self._content.took_object:
+            self._content.took_object = False
+            check_unique(data)
 
     def partial(self) -> Partial:
         """Return the text, thinking and usage so far, without tool calls."""

@@ -43,6 +43,8 @@ def write_part(part: Dict[str, Any]) -> Dict[str, Any]:
     if kind in ("input_audio", "audio", "video_url", "refusal"):
         text = f"this dialect cannot send a part of the type {kind}"
         raise LlmError(text, "UNSUPPORTED_CONTENT", phase="prepare")
+    if not isinstance(kind, str):
+        raise invalid("a content part has no type")
     return part
 
 

@@ -70,7 +70,10 @@ class TextPart(GrowingText):
         if kind != "citations_delta":
             return None
         if has_value(delta.get("citation")):
-            self.extras.setdefault("citations", []).append(delta["citation"])
+            citations = self.extras.setdefault("citations", [])
+            if not isinstance(citations, list):
+                raise malformed(f"the citations of a text are a {type(citations).__name__}")
+            citations.append(delta["citation"])
         return self._open() if self.extras else []
 
     def stop(self) -> Chunks:

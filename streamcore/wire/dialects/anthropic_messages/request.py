@@ -55,6 +55,12 @@ def build_body(
     body.update(fields)
     add_output_format(body, config.response_format, options)
     body.update(thaw(dict(config.extra_body or {})))
+    for name in ("system", "tools"):
+        value = body.get(name)
+        if isinstance(value, list) and not all(isinstance(one, dict) for one in value):
+            raise invalid(f"{name} of extra_body is not a list of objects")
+    if not isinstance(body.get("tools", []), list):
+        raise invalid("tools of extra_body is not a list")
     fit_thinking(body, config, options, diagnostics)
     if config.cache is not None:
         mark(body)

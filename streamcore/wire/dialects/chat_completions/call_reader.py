@@ -47,6 +47,7 @@ class CallReader:
         self._count = count
         self._placement = Placement()
         self._calls: List[PlacedCall] = []  # in opening order
+        self.took_object = False  # arguments came as an object; the decoder resets it
 
     def __len__(self) -> int:
         return len(self._calls)
@@ -89,7 +90,11 @@ class CallReader:
                 raise malformed(f"a tool call's function is a {type(function).__name__}")
             function = {}
         arguments = function.get("arguments")
-        text = arguments if type(arguments) is str else _as_text(arguments)
+        if type(arguments) is str:
+            text = arguments
+        else:
+            text = _as_text(arguments)
+            self.took_object = self.took_object or bool(arguments)
         sent_id, name, new_id, new_name = "", "", None, None
         says_more = (
             len(fragment) != 2 or len(function) != 1

@@ -26,7 +26,7 @@ from .ending import FinishWords, closed_error, is_stop_hit, no_call_error
 from .facts import OFTEN_NULL, PLAIN_CHOICE, PLAIN_FRAME, Allowance
 from .options import ChatCompletionsOptions
 from .payload import (
-    JsonLoads, is_whole, named_error, provider_error, reader, strictly, unwrapped,
+    JsonLoads, check_unique, is_whole, named_error, provider_error, reader, strictly, unwrapped,
 )
 from .shapes import malformed, shown
 from .usage_report import read_usage
@@ -106,7 +106,16 @@ class ChatCompletionsDecoder:
             if self._is_note(event) or payload is None:  # a null payload counts as absent
                 return []
             payload = unwrapped(payload, data)
-        return self._payload(payload)
+        chunks = self._payload(payload)
+        if self._deltas.calls.took_object or self._deltas.legacy:
+            self._check_arguments(data)
+        return chunks
+
+    def _check_arguments(self, data: str) -> None:
+        """Refuse a payload with arguments as an object in which a key comes twice."""
+        if self._deltas.calls.took_object or '"function_call"' in data:
+            check_unique(data)
+        self._deltas.calls.took_object = False
 
     def _is_note(self, event: SseEvent) -> bool:
         """Say whether an event is a gateway's note: it has another name and no JSON object."""
@@ -149,6 +158,7 @@ class ChatCompletionsDecoder:
             raise malformed(f"a JSON document that is not a whole completion: {shown(text)}")
         self._count("json_document")
         chunks = self._payload(payload)
+        self._check_arguments(text)
         return chunks + self._end()
 
     def partial(self) -> Partial:

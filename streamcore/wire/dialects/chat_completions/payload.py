@@ -10,10 +10,13 @@ from __future__ import annotations
 from typing import Any, Callable, Dict, List
 
 from ... import failures
-from ...payload import malformed, named_error, provider_error, reader, shown, strictly
+from ...payload import (
+    check_unique, malformed, named_error, provider_error, reader, shown, strictly,
+)
 
 __all__ = [
-    "JsonLoads", "is_whole", "named_error", "provider_error", "reader", "strictly", "unwrapped",
+    "JsonLoads", "check_unique", "is_whole", "named_error", "provider_error", "reader", "strictly",
+    "unwrapped",
 ]
 
 JsonLoads = Callable[[str], Any]
