@@ -46,7 +46,7 @@ def test_opaque_block_is_noted_where_it_begins(screen: Any) -> None:
 
 
 @pytest.mark.parametrize("finish, said", [
-    ("paused", "paused: the answer is whole, and the provider goes on"),
+    ("paused", "paused: the answer is whole; send it back unchanged"),
     ("awaits-client", "awaits-client: an opaque block of the answer waits"),
     ("max-tokens", "max-tokens: the answer was cut"),
     ("stop", ""), ("tool-calls", ""),
@@ -72,4 +72,5 @@ def test_report_tells_each_block(screen: Any) -> None:
     for chunk in CHUNKS:
         outcome.push(chunk)
     write_report(outcome, terminal)
-    assert "text (3 characters), web_search_call, text (9 characters)" in out.getvalue()
+    blocks = "text (3 characters), web_search_call (27 characters of JSON), text (9 characters)"
+    assert blocks in out.getvalue()
