@@ -45,7 +45,7 @@ def test_whole_stream_gives_its_message() -> None:
 
 
 def test_stream_without_finish_is_closed() -> None:
-    """At any place, with what had arrived and no call."""
+    """A stream cut anywhere raises with what had arrived, without calls."""
     for size in range(len(BODY + ENDS) + 1):
         with pytest.raises(LlmError) as caught:
             assemble((BODY + ENDS)[:size])
@@ -55,7 +55,7 @@ def test_stream_without_finish_is_closed() -> None:
 
 @pytest.mark.parametrize("kind, code", [("error", "QUOTA"), ("aborted", "ABORTED")])
 def test_error_and_aborted_finish_raise_their_failure(kind: str, code: str) -> None:
-    """With the partial answer."""
+    """The error carries the partial answer."""
     failure = Failure(code, "why", False, 402)
     with pytest.raises(LlmError) as caught:
         assemble([*BODY, finish(kind, failure)])
@@ -64,7 +64,7 @@ def test_error_and_aborted_finish_raise_their_failure(kind: str, code: str) -> N
 
 
 def test_call_without_block_end_is_in_no_message() -> None:
-    """What was dropped under max-tokens stays dropped."""
+    """A call dropped under max-tokens is not in the message."""
     message = assemble([*BODY, *ENDS[:2], finish("max-tokens")])
     assert message.tool_calls == () and message.text == "xy" and message.finish == "max-tokens"
 
@@ -82,7 +82,7 @@ def test_state_can_be_read_at_any_time() -> None:
 
 
 def test_chunks_after_the_finish_and_second_ends_are_refused() -> None:
-    """A stream that goes on is no stream of ours."""
+    """Chunks after the finish, and second ends, break the grammar."""
     machine = MessageAssembler()
     for chunk in (BlockStart(0, "text"), TextDelta(0, "x"), BlockEnd(0, TextBlock("x"))):
         machine.push(chunk)

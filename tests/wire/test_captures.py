@@ -124,7 +124,7 @@ def expected_usage(report: Optional[Dict[str, Any]]) -> Optional[Dict[str, int]]
 
 
 def readable(arguments: Optional[str]) -> str:
-    """What a call's arguments read: empty, blank and null are ``{}``."""
+    """Return a call's arguments; empty, blank and null ones are ``{}``."""
     blank = not arguments or arguments.strip() in ("", "null")
     return "{}" if blank else str(arguments)
 

@@ -44,7 +44,7 @@ def refused(body: bytes) -> LlmError:
 
 @pytest.mark.parametrize("folder", FOREIGN)
 def test_recorded_stream_of_another_dialect_is_named(folder: str) -> None:
-    """It is refused once, with the dialect's name: no retry could help."""
+    """It is refused with the dialect's name, and not retried."""
     if not streams(folder):
         pytest.skip("no recorded answers beside this checkout")
     for path in streams(folder):
@@ -63,7 +63,7 @@ def test_recorded_stream_of_another_dialect_is_named(folder: str) -> None:
     ({"type": "ping"}, None), ({"type": "message"}, None), ({"done": True}, None), ({}, None),
 ])
 def test_payload_is_recognised(payload: Dict[str, Any], name: Any) -> None:
-    """A word that gateways of any dialect use says nothing."""
+    """A field that every dialect's gateways use identifies no dialect."""
     assert recognise(payload) == name
 
 
@@ -150,7 +150,7 @@ def test_option_that_is_of_another_class_is_refused_with_a_hint() -> None:
 
 
 def test_parse_stream_takes_options() -> None:
-    """They count over the done marker's argument."""
+    """The options win over the argument ``done_marker``."""
     body = [D({"content": "<think>a</think>b"}) + F("stop")]
     options = ChatCompletionsOptions(think_tags=True, done_marker="optional")
     types = [chunk.type for chunk in parse_stream(body, options=options)]

@@ -206,7 +206,7 @@ def test_codes_are_known():
     ],
 )
 def test_code_by_status(status, code, retryable, body):
-    """The status decides where the body says nothing, whatever the body is."""
+    """The status decides if the body has no message, whatever the body is."""
     failure = answer(status, body)
     assert (failure.code, failure.retryable, failure.status) == (code, retryable, status)
     assert_readable(failure.message)
@@ -312,7 +312,7 @@ def test_code_when_signs_disagree(status, error, code):
     ],
 )
 def test_code_context_words(message):
-    """A prompt over the window is told apart in every wording seen (E4)."""
+    """A prompt over the window is recognised in every wording seen (E4)."""
     assert said(400, message).code == "CONTEXT_WINDOW_EXCEEDED"
     assert failure_from_payload(message).code == "CONTEXT_WINDOW_EXCEEDED"
 
@@ -520,7 +520,7 @@ def test_answer_google_details():
 
 
 def test_answer_bedrock_type_header():
-    """Bedrock tells the type in a header."""
+    """Bedrock's type is read from a header."""
     headers = {"X-Amzn-ErrorType": "ServiceQuotaExceededException:http://amazon.example/"}
     assert answer(400, {"message": "no"}, headers).code == "QUOTA"
 
@@ -578,7 +578,7 @@ PER_MINUTE = "Rate limit reached on tokens per minute (TPM): "
     ],
 )
 def test_retryable_means_that_another_try_can_help(status, error, retryable):
-    """What a wait does not change is not retryable, whatever the status, in streams too."""
+    """An error that a wait cannot change is not retryable, with any status, in streams too."""
     assert answer(status, {"error": error}).retryable is retryable
     assert failure_from_payload(error, {"status": status}).retryable is retryable
     assert answer(status, {"error": error}, {"x-should-retry": "true"}).retryable is True
@@ -792,7 +792,7 @@ def test_message_page_hides_secret():
     ],
 )
 def test_message_of_a_body_that_is_not_there(headers, words):
-    """A compressed body of which nothing was read is not told as empty."""
+    """The message does not call a compressed body empty if nothing of it was read."""
     assert answer(502, b"", headers).message == f"HTTP 502 Bad Gateway: {words}"
 
 
@@ -1013,7 +1013,7 @@ ODD = [
 
 @pytest.mark.parametrize("error", ODD, ids=range(len(ODD)))
 def test_payload_never_raises(error):
-    """Whatever stands where an error should be, a readable failure comes out."""
+    """Any value in the place of an error gives a readable failure."""
     for payload in (None, {"error": error}, {"error": "x", "code": error, "request_id": error}):
         failure = failure_from_payload(error, payload, secrets=["sk-secret"])
         assert failure.code in CODES or failure.code.startswith("HTTP_")

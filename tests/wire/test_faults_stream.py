@@ -65,7 +65,7 @@ def test_S2_lone_cr_at_the_end_ends_the_event() -> None:
 
 @pytest.mark.parametrize("mark", ["\u2028", "\u2029", "\u0085"])
 def test_S3_unicode_line_marks_are_data(mark: str) -> None:
-    """Raw in a JSON string, they stay in the text."""
+    """U+2028 and the like, raw in a JSON string, stay in the text."""
     assert text(hi(f"a{mark}b"), DONE) == f"a{mark}b"
 
 
@@ -86,7 +86,7 @@ def test_S5_data_in_several_lines_is_joined_by_lf() -> None:
 
 @pytest.mark.parametrize("last", [F("stop")[:-1], F("stop")[:-2], b'data: {"choices":[{"ind'])
 def test_S6_last_event_without_blank_line_is_closed(last: bytes) -> None:
-    """With one LF, with none, and cut inside: STREAM_CLOSED."""
+    """An event cut before its blank line is STREAM_CLOSED."""
     assert code(hi(), last) == "STREAM_CLOSED"
 
 
@@ -95,7 +95,7 @@ def test_S6_last_event_without_blank_line_is_closed(last: bytes) -> None:
     b"data\n\n",
 ])
 def test_S7_keep_alives_say_nothing(alive: bytes) -> None:
-    """First, between and last, they give no chunk."""
+    """Keep-alives give no chunk, wherever they come."""
     plain = run(hi("a") + hi("b") + F("stop") + DONE).chunks
     body = alive + hi("a") + alive + hi("b") + alive + F("stop") + alive + DONE
     assert run(body).chunks == plain == run(bytewise(body)).chunks
@@ -186,7 +186,7 @@ def test_S22_named_error_event() -> None:
 
 
 def test_P1_error_object_inside_a_stream() -> None:
-    """The mapped code, with what had arrived."""
+    """The error has the mapped code and what had arrived."""
     outcome = run(hi("par") + J({"error": {"message": "Internal", "type": "server_error",
                                            "code": 500}}))
     assert outcome.code == "SERVER" and "Internal" in str(outcome.error)
@@ -226,7 +226,7 @@ def test_P5_delta_null_missing_or_message_in_its_place() -> None:
 
 
 def test_P6_nulls_are_absent() -> None:
-    """Explicit nulls everywhere change nothing."""
+    """Null in any field has no effect."""
     nulls = D({"role": None, "content": None, "tool_calls": None, "refusal": None}, usage=None)
     assert run(nulls + hi() + nulls + F("stop") + DONE).message == run(
         hi() + F("stop") + DONE).message
@@ -256,7 +256,7 @@ def test_P8_reasoning_under_different_names(delta: Dict[str, Any]) -> None:
 
 
 def test_P11_think_tags() -> None:
-    """Left alone by default; the option leaks nothing and holds nothing back."""
+    """Tags stay text by default; with the option they are removed and no text is lost."""
     parts = [hi(part) for part in ("<thi", "nk>secret</th", "ink>answer")]
     assert text(*parts, DONE) == "<think>secret</think>answer"
     outcome = run(b"".join(parts) + DONE, think_tags=True)
@@ -291,7 +291,7 @@ def test_P14_choice_index_may_only_grow() -> None:
     '<|tool_calls_section_begin|>functions.f:0{"a":1}', '<tool_call>{"name":"f"}</tool_call>',
 ])
 def test_P15_tool_markup_in_text_stays_text(markup: str) -> None:
-    """Nothing is executed on a guess."""
+    """Markup of a tool call in the text is not read as a call."""
     message = run(hi(markup) + F("stop") + DONE).message
     assert (message.text, message.tool_calls, message.finish) == (markup, (), "stop")
 
@@ -306,7 +306,7 @@ def test_P16_refusal_is_text() -> None:
 
 
 def test_P17_legacy_function_call() -> None:
-    """One tool call."""
+    """A legacy function_call becomes one tool call."""
     legacy = {"function_call": {"name": "f", "arguments": "{}"}}
     outcome = run(D(legacy) + F("function_call") + DONE)
     assert outcome.calls() == [("call_0", "f", "{}")] and outcome.message.finish == "tool-calls"
@@ -349,7 +349,7 @@ def test_A2_every_call_says_index_0() -> None:
 
 
 def test_A3_interleaved_fragments() -> None:
-    """Joined by index, ended in opening order."""
+    """Fragments are joined by index, and calls end in the order of opening."""
     outcome = run(D(call(0, "a", "f", '{"a"')) + D(call(1, "b", "g", '{"b"'))
                   + D(call(0, arguments=":1}")) + D(call(1, arguments=":2}")) + END)
     assert outcome.calls() == [("a", "f", '{"a":1}'), ("b", "g", '{"b":2}')]
@@ -382,14 +382,14 @@ def test_A7_id_repeated_changing_late_or_absent(ids: List[Any], expected: str) -
 
 
 def test_A7_made_up_ids_are_unique_and_stable() -> None:
-    """They never meet an id that was sent."""
+    """Made-up ids never equal an id that was sent."""
     body = D(call(0, None, "f", "{}")) + D(call(1, "call_0", "g", "{}")) + D(call(2, "", "h", "{}"))
     ids = [id for id, _, _ in calls(body, END)]
     assert ids == ["call_0_2", "call_0", "call_2"] == [id for id, _, _ in calls(body, END)]
 
 
 def test_A8_two_calls_share_an_id() -> None:
-    """The second is made unique."""
+    """The second call gets an id of its own."""
     assert calls(D(call(0, "c", "f", "{}")), D(call(1, "c", "g", "{}")), END) == [
         ("c", "f", "{}"), ("c_2", "g", "{}")]
 
@@ -444,7 +444,7 @@ def test_A16_call_without_an_end() -> None:
 
 @pytest.mark.parametrize("name", [None, "", "  "])
 def test_A17_call_without_a_name(name: Any) -> None:
-    """It cannot be trusted."""
+    """A call without a name is refused."""
     assert code(D(call(0, "a", name, "{}")), END) == "MALFORMED_TOOL_CALL"
 
 
@@ -539,7 +539,7 @@ def test_U4_finish_words(word: str, finish: Any, error: Any) -> None:
     (["length", "error"], "SERVER"),
 ])
 def test_U4_of_several_finish_words_the_most_cautious_wins(words: List[str], finish: str) -> None:
-    """Whatever their order."""
+    """The most cautious finish word counts, in any order."""
     outcome = run(hi() + b"".join(map(F, words)) + DONE)
     assert finish == (outcome.code or outcome.message.finish)
 
@@ -558,7 +558,7 @@ def test_U6_content_filter() -> None:
 
 
 def test_U7_usage_after_the_finish_word() -> None:
-    """It is captured."""
+    """Usage after the finish word is kept."""
     outcome = run(hi() + F("stop") + J({"choices": [], "usage": USAGE}) + DONE)
     assert outcome.message.usage == TokenUsage(5, 2)
 
@@ -590,7 +590,7 @@ def test_U13_silent_overflow() -> None:
 
 
 def test_U14_usage_is_never_invented() -> None:
-    """No report, no usage."""
+    """Without a report there is no usage."""
     outcome = run(hi() + F("stop") + DONE)
     assert outcome.message.usage is None and all(c.type != "usage" for c in outcome.chunks)
 
@@ -615,7 +615,7 @@ def test_T24_json_body_in_a_stream_s_place() -> None:
 
 
 def test_T25_empty_body() -> None:
-    """Never an empty message."""
+    """An empty body is an error, never an empty message."""
     assert run([]).code == run([b"", b""]).code == code(b"\n\n") == "EMPTY_RESPONSE"
 
 
@@ -631,7 +631,7 @@ def test_C13_partial_result_after_any_failure() -> None:
 
 
 def test_E17_error_at_the_first_event() -> None:
-    """The code the HTTP status would have had."""
+    """The error has the code that its HTTP status would have had."""
     outcome: Outcome = run(J({"error": {"code": 400, "type": "exceed_context_size_error"}}))
     assert outcome.code == "CONTEXT_WINDOW_EXCEEDED" and not outcome.chunks
     chance = random.Random(1)

@@ -39,12 +39,12 @@ def grown(*deltas: str) -> List[str]:
     (["\ude00\ude00\ufffd\ud83d\ud83d", "\ufffd"], ["\ufffd" * 4, "\ufffd" * 2, ""]),
 ])
 def test_half_characters_wait_for_their_other_half(deltas: List[str], shown: List[str]) -> None:
-    """They are joined before anything is shown; one that stays alone is counted, as U+FFFD."""
+    """Halves are joined before they are shown; a lone half becomes U+FFFD and is counted."""
     assert grown(*deltas) == shown
 
 
 def test_any_cut_of_any_text_shows_the_same() -> None:
-    """Thousands of texts of halves and wholes, in every number of deltas."""
+    """Thousands of made-up texts show the same however they are cut into deltas."""
     for seed in range(3000):
         chance = random.Random(seed)
         text = "".join(chance.choice("ab\ud83d\ude00é日😀\udbff\udc00\ufffd") for _ in range(8))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What of a request is wrong in every dialect: tools and the choice among them.
+"""The checks of a request that every dialect makes: tools and the choice of a tool.
 
 The plain settings are tried, value by value, where a dialect writes them.
 """
@@ -35,7 +35,7 @@ def refused(pattern: str = "", **given: Any) -> str:
 
 @pytest.mark.parametrize("name", ["a.b", "a b", "ä", "x" * 65, "\ud83d"])
 def test_tool_name_that_is_not_taken(name: str) -> None:
-    """It is refused by the provider's pattern, and named; another provider takes it."""
+    """A name that does not match the pattern is refused; another provider accepts it."""
     text = refused("[A-Za-z0-9_-]{1,64}", tools=[{"name": "good"}, {"name": name}])
     assert "tool name" in text and text.isascii()
     check(tools=[{"name": name}])
@@ -43,25 +43,25 @@ def test_tool_name_that_is_not_taken(name: str) -> None:
 
 @pytest.mark.parametrize("choice", ["auto", "none", "required", "f", FUNCTION, {"type": "auto"}])
 def test_choice_without_tools(choice: Any) -> None:
-    """A choice among no tools is refused, whatever it says."""
+    """Any tool choice without tools is refused."""
     assert "has no tools" in refused(tool_choice=choice)
     check(tool_choice=choice, tools=[FUNCTION])
 
 
 @pytest.mark.parametrize("choice", ["g", "Auto", {"type": "function", "function": {"name": "g"}}])
 def test_choice_that_names_no_tool(choice: Any) -> None:
-    """The sentence says what there is."""
+    """The error tells the tools of the request."""
     assert "'f'" in refused(tool_choice=choice, tools=[FUNCTION, {"type": "web_search"}])
 
 
 def test_choice_with_tools_in_the_extra_body() -> None:
-    """Tools in the provider's own form are the caller's business."""
+    """A choice is not checked if extra_body has tools in the provider's own form."""
     check(tool_choice="g", extra_body={"tools": [{"name": "g"}]})
 
 
 @pytest.mark.parametrize("parallel", [True, False])
 def test_parallel_calls_without_tools(parallel: bool) -> None:
-    """The setting is left out of the body, and is there with a tool."""
+    """The setting is in the body only if there are tools."""
     asked: Dict[str, Any] = {"parallel_tool_calls": parallel}
     assert "parallel_tool_calls" not in build_body(LlmRequest.make("m", "hi", **asked))
     body = build_body(LlmRequest.make("m", "hi", tools=[FUNCTION], **asked))
@@ -71,6 +71,6 @@ def test_parallel_calls_without_tools(parallel: bool) -> None:
 
 
 def test_extra_body_cannot_set_what_the_dialect_keeps() -> None:
-    """Which fields those are, the dialect says."""
+    """extra_body cannot set the fields that the dialect reserves."""
     assert "input" in refused(extra_body={"input": []})
     check(extra_body={"messages": []})

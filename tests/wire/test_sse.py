@@ -70,7 +70,7 @@ ENDS = ["\n", "\r", "\r\n", "\n\n", "\r\r", "\r\n\r\n", "\n\r", "\r\n\n", "\n\r\
 
 
 def made_up_body(chance: random.Random) -> bytes:
-    """A short body of line pieces and line ends, mixed without sense."""
+    """Make a short body of random line pieces and line ends."""
     parts = ["\ufeff"] if chance.random() < 0.1 else []
     for _ in range(chance.randint(0, 14)):
         parts += [chance.choice(PIECES), chance.choice(ENDS)]
@@ -78,7 +78,7 @@ def made_up_body(chance: random.Random) -> bytes:
 
 
 def only_lf(chance: random.Random) -> bytes:
-    """A body without CR and mostly of whole data events, as most providers send it."""
+    """Make a body without CR and mostly of whole data events, as most providers send it."""
     parts = []
     for _ in range(chance.randint(0, 10)):
         line = chance.choice(PIECES) if chance.random() < 0.2 else "data: " + chance.choice(PIECES)
@@ -249,7 +249,7 @@ def test_bytes_that_are_no_utf8_fail_with_their_offset(body: bytes, offset: int)
 
 
 def test_bytes_that_are_no_utf8_in_comments_and_unknown_fields_are_not_read() -> None:
-    """What is thrown away is not checked."""
+    """Bytes in comments and unknown fields are not checked."""
     assert only_event(b": \xff\nunknown\xff: x\ndata: a\n\n") == SseEvent("a")
 
 
@@ -392,7 +392,7 @@ def test_work_is_linear_when_each_read_ends_inside_a_line() -> None:
 
 
 def test_event_and_its_repr_compare_by_value() -> None:
-    """Events are values."""
+    """Equal events compare equal, and their repr shows their fields."""
     assert SseEvent("a", "x", "1", 2) == SseEvent("a", "x", "1", 2) != SseEvent("a")
     assert SseEvent("a") != "a" and "'a'" in repr(SseEvent("a"))
 
@@ -406,7 +406,7 @@ BLOCKS = [
 
 
 def all_facts(pieces: List[bytes], max_event_bytes: int = 40) -> Tuple[Any, ...]:
-    """Everything a parser says of a body: of each event what equality leaves out, too."""
+    """Return everything a parser tells of a body, with the fields that equality ignores."""
     found = read_events(pieces, max_event_bytes)
     return [event_facts(event) for event in found.events], found.fault, found.end
 
@@ -424,7 +424,7 @@ def test_nothing_that_is_said_depends_on_how_the_reads_are_cut(seed: int) -> Non
 
 
 def test_lines_that_are_no_field_count_with_the_event_after_them() -> None:
-    """However they are read; a blank line between does not forget them."""
+    """Stray lines count with the next event, even after a blank line, for every cut."""
     pieces = [b"data: a\n\n", b"stray\n\n", b"stray\n", b"data: b\n\n", b"data: c\n\n"]
     for cut in (pieces, [b"".join(pieces)], bytewise(b"".join(pieces))):
         assert [event.skipped for event in read_events(cut).events] == [0, 2, 0]

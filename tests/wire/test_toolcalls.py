@@ -54,7 +54,7 @@ def test_fragments_are_joined_by_index_interleaved_or_not() -> None:
 
 @pytest.mark.parametrize("index", [None, "0", 0.0, True, False, [], {}, "x"])
 def test_fragment_without_legal_index_is_ignored_and_counted(index: Any) -> None:
-    """It is no call and no error."""
+    """A fragment without an integer index is ignored and counted."""
     machine = ToolCallAssembler()
     machine.push(fragment(index, "a", "f", "{}"))
     machine.push({"id": "a"})
@@ -62,7 +62,7 @@ def test_fragment_without_legal_index_is_ignored_and_counted(index: Any) -> None
 
 
 def test_first_id_and_name_that_are_not_empty_win() -> None:
-    """Later ones change nothing and are never joined on."""
+    """A later id or name changes nothing and is never appended."""
     calls = assembled(
         fragment(0, "", " "), fragment(0, None, ""), fragment(0, "a", "f"),
         fragment(0, "b", "g", "{}"),
@@ -81,7 +81,7 @@ def test_missing_id_is_made_from_the_index_and_unique() -> None:
 
 @pytest.mark.parametrize("parts", [[], [""], [None], [" ", "\n"], ["null"], ["nu", "ll "]])
 def test_no_arguments_read_as_an_empty_object(parts: List[Any]) -> None:
-    """No fragment at all, blank and null alike."""
+    """Absent, blank and null arguments read as {}."""
     assert told(assembled(fragment(0, "a", "f"), *(fragment(0, arguments=p) for p in parts))) == [
         ("a", "f", "{}")]
 
@@ -119,14 +119,14 @@ def test_deep_call_on_a_deep_stack_is_whole_or_fails(what: str) -> None:
 
 
 def test_failure_shows_the_last_64_characters() -> None:
-    """Joined over fragments, and no more of them."""
+    """The characters shown may come from several fragments."""
     said = failure(*(fragment(0, "a", "f", letter * 10) for letter in "abcdefghij"))
     tail = ("abcdefghij".translate({ord(c): c * 10 for c in "abcdefghij"}))[-64:]
     assert repr(tail) in said and "c" * 10 not in said.split("ends with")[1]
 
 
 def test_half_characters_are_joined_and_lone_ones_replaced() -> None:
-    """In arguments, and in what a call carries beside them."""
+    """This holds for arguments and for extras."""
     calls = assembled(
         fragment(0, "a", "f", '{"x":"\ud83d'), fragment(0, arguments='\ude00\ud83d"}'),
         fragment(0, extras={"s": ["\ud83d"]}),
@@ -135,7 +135,7 @@ def test_half_characters_are_joined_and_lone_ones_replaced() -> None:
 
 
 def test_call_without_a_name_fails() -> None:
-    """Though its arguments are good."""
+    """A call without a name fails even if its arguments are good."""
     assert "name" in failure(fragment(0, "a", None, "{}"))
     assert "name" in failure(fragment(0, "a", "\t", "{}"))
 
@@ -174,7 +174,7 @@ def test_default_limit_is_a_mebibyte_for_each_call() -> None:
 
 
 def test_extras_of_all_fragments_stay_with_the_call() -> None:
-    """Opaque fields; the last value of each."""
+    """Each opaque field keeps its last value."""
     calls = assembled(
         fragment(0, "a", "f", "{}", extras={"s": 1, "t": 1}), fragment(0, extras={"s": 2}))
     assert calls[0].extras == {"s": 2, "t": 1}
@@ -182,7 +182,7 @@ def test_extras_of_all_fragments_stay_with_the_call() -> None:
 
 
 def test_million_one_character_fragments_are_linear() -> None:
-    """One join and one parse at the end."""
+    """The fragments are joined and parsed only once, at the end."""
     machine = ToolCallAssembler()
     start = time.perf_counter()
     machine.push(fragment(0, "a", "f", '{"x":"'))
@@ -195,7 +195,7 @@ def test_million_one_character_fragments_are_linear() -> None:
 
 
 def test_unique_id_takes_the_next_free_one() -> None:
-    """As wanted, or with the first free number."""
+    """The id is the wanted one, or has the first free number appended."""
     assert [unique_id("a", taken) for taken in (set(), {"a"}, {"a", "a_2"})] == ["a", "a_2", "a_3"]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A dialect from outside the package does all that one of the package does."""
+"""A dialect from outside the package can do all that the package's own dialects can."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def registered() -> Iterator[None]:
 
 
 def body(*frames: Dict[str, Any]) -> bytes:
-    """Return these frames as they travel."""
+    """Return the body bytes of these frames."""
     return b"".join(b"data: " + json.dumps(frame).encode() + b"\n\n" for frame in frames)
 
 
@@ -54,7 +54,7 @@ def provider(*answers: List[Dict[str, Any]], **options: Any) -> Iterator[Any]:
 
 
 def test_dialect_takes_less_than_a_hundred_lines() -> None:
-    """The seam asks for little: lines of code, without blank ones."""
+    """A new dialect needs fewer than a hundred lines of code, without blank lines."""
     lines = Path(toy_dialect.__file__).read_text(encoding="utf-8").splitlines()
     assert len([line for line in lines if line.strip()]) < 100
 
@@ -77,7 +77,7 @@ def test_answer_is_read_whole_and_byte_by_byte() -> None:
 
 
 def test_cut_answer_is_never_a_message() -> None:
-    """At every byte before the end is proven, the answer fails, and no call comes out of it."""
+    """An answer cut at any byte before the proof of its end fails, and gives no call."""
     frames = body(*CALL)
     for at in range(len(frames) - 1):
         with pytest.raises(LlmError) as caught:
@@ -86,7 +86,7 @@ def test_cut_answer_is_never_a_message() -> None:
 
 
 def test_frames_that_are_none_fail_the_answer() -> None:
-    """What the dialect does not know is an error with a code."""
+    """A frame that the dialect does not know is an error with a code."""
     for frame in ({"end": "odd"}, {"what": 1}, {}, {"text": "a", "think": "b"}, {"thing": 5}):
         with pytest.raises(LlmError) as caught:
             list(parse_stream([body(frame)], dialect="toy"))
@@ -119,7 +119,7 @@ def test_client_asks_in_it_and_its_session_tells_all_again(tmp_path: Path) -> No
 
 
 def test_agent_takes_a_turn_in_it() -> None:
-    """A call is run, a paused answer goes back as the last message, and the end is the end."""
+    """A call is run, a paused answer goes back as the last message, and the turn ends."""
 
     @tool
     def double(n: int) -> int:

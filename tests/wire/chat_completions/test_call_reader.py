@@ -16,7 +16,7 @@ from support import DONE, D, F, J, call, run
 
 
 def counted(deltas: List[Any]) -> List[str]:
-    """All that a reader counts over a run of deltas."""
+    """Return the counters of a reader after these deltas."""
     counts: List[str] = []
     opened = iter(range(1000))
     reader = CallReader(ToolCallAssembler(), lambda *_: next(opened), counts.append)
@@ -41,7 +41,7 @@ def counted(deltas: List[Any]) -> List[str]:
     ([("a", "f", '{"x":"\ud83d'), (None, None, "\ude00"), (None, None, '"}')], []),
 ])
 def test_repairs_are_counted(sent: List[Any], counts: List[str]) -> None:
-    """Arguments made text, ids passed over, once a fragment, halves replaced; all at index 0."""
+    """Each repair of a fragment has its counter; all fragments here have the index 0."""
     deltas = [[{"index": 0, "id": id, "function": {"name": name, "arguments": arguments}}]
               for id, name, arguments in sent]
     deltas = json.loads(json.dumps(deltas))
@@ -60,14 +60,14 @@ NEW = {"index": 0, "id": "c", "function": {"name": "f", "arguments": '{"x":1}'}}
      {"tool_calls": [NEW]}],
 ])
 def test_call_told_in_both_forms_is_one_call(deltas: List[Any]) -> None:
-    """The legacy form beside the new one is counted and not read, whichever comes first."""
+    """A ``function_call`` beside ``tool_calls`` is counted and not read, whichever comes first."""
     outcome = run(b"".join(map(D, deltas)) + F("tool_calls") + DONE)
     assert outcome.calls() == [("c", "f", '{"x":1}')]
     assert outcome.diagnostics == {"function_call_beside_tool_calls": 1}
 
 
 def test_fragments_told_twice_in_each_delta_are_one_call() -> None:
-    """As llama-cpp-python sends a forced tool; joined they would read {{""cc."""
+    """llama-cpp-python sends both forms of a forced tool in each delta; only one is read."""
     pieces = ['{"', "city", '":', ' "Oslo"', "}"]
     body = b"".join(
         D({"function_call": {"name": "f", "arguments": piece},
@@ -79,7 +79,7 @@ def test_fragments_told_twice_in_each_delta_are_one_call() -> None:
 
 
 def test_legacy_call_beside_calls_of_a_closing_message_is_one_call() -> None:
-    """A whole message tells both forms too, in the place of deltas and after them."""
+    """A whole message with both forms gives one call, instead of deltas or after them."""
     message = {"content": None, "function_call": LEGACY, "tool_calls": [NEW]}
     closing = J({"choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}]})
     for body in (closing, D({"function_call": LEGACY}) + closing):
@@ -87,7 +87,7 @@ def test_legacy_call_beside_calls_of_a_closing_message_is_one_call() -> None:
 
 
 def test_legacy_call_alone_is_read() -> None:
-    """In pieces, and in a message that follows them without telling it anew."""
+    """It may come in pieces; a message that repeats it after them adds nothing."""
     body = D({"function_call": {"name": "f", "arguments": '{"x"'}})
     body += D({"function_call": {"arguments": ":1}"}})
     for closing in (b"", J({"choices": [{"index": 0, "message": {"function_call": LEGACY}}]})):
@@ -96,7 +96,7 @@ def test_legacy_call_alone_is_read() -> None:
 
 
 def test_legacy_call_is_bounded() -> None:
-    """What is held back until the end passes a limit as early as anything else."""
+    """Fragments that are held back until the end count towards a limit at once."""
     body = b"".join(D({"function_call": {"arguments": "x" * 100}}) for _ in range(100))
     outcome = run(body, limits=Limits(max_document_bytes=5000))
     assert outcome.code == "MALFORMED_RESPONSE" and "max_document_bytes" in str(outcome.error)
@@ -105,7 +105,7 @@ def test_legacy_call_is_bounded() -> None:
 @pytest.mark.parametrize("first", ["{}", "null", " {} ", {}])
 @pytest.mark.parametrize("rest", [['{"x":', "1}"], ['{"x":1}'], [{"x": 1}]])
 def test_arguments_may_follow_an_empty_object(first: Any, rest: List[Any]) -> None:
-    """It is dropped and counted, and was never shown."""
+    """The empty object is dropped and counted, and is never shown."""
     body = D(call(0, "c", "f", first)) + b"".join(D(call(0, arguments=piece)) for piece in rest)
     outcome = run(body + F("tool_calls") + DONE)
     (made,) = outcome.message.tool_calls
@@ -119,7 +119,7 @@ def test_arguments_may_follow_an_empty_object(first: Any, rest: List[Any]) -> No
     (["{}", None], "{}"),
 ])
 def test_empty_object_alone_is_the_arguments(fragments: List[Any], arguments: str) -> None:
-    """It is shown at the end, where nothing took its place."""
+    """The empty object is shown at the end if no arguments replaced it."""
     body = b"".join(D(call(0, "c", "f", piece)) for piece in fragments)
     outcome = run(body + F("tool_calls") + DONE)
     assert [made.parsed() for made in outcome.message.tool_calls] == [{}]
@@ -131,7 +131,7 @@ def test_empty_object_alone_is_the_arguments(fragments: List[Any], arguments: st
     ["{}", "x"], ["{", "}", '{"x":1}'], ['{"x":1}', "{}", "{}"], ["null", "null"], ["{}", " 1"],
 ])
 def test_other_text_after_a_whole_document_is_refused(fragments: List[str]) -> None:
-    """Only an object in one piece, and the first, gives way to another."""
+    """Only a first empty object in one piece can be replaced by other arguments."""
     body = b"".join(D(call(0, None if at else "c", None if at else "f", piece))
                     for at, piece in enumerate(fragments))
     assert run(body + F("tool_calls") + DONE).code == "MALFORMED_TOOL_CALL"
@@ -139,7 +139,7 @@ def test_other_text_after_a_whole_document_is_refused(fragments: List[str]) -> N
 
 @pytest.mark.parametrize("index, named", [(7, "7"), (-1, "-1"), ("3", "3"), (None, "1")])
 def test_error_names_a_call_by_the_index_that_was_sent(index: Any, named: str) -> None:
-    """And by its place where none was: the second call here."""
+    """An error names a call by its place if the provider sent no index."""
     for bad in ("{", '{"x":1'):
         body = D(call(0, "a", "f", "{}")) + D(call(index, "b", "g", bad)) + F("tool_calls") + DONE
         outcome = run(body)

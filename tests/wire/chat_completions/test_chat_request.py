@@ -89,7 +89,7 @@ def result(call_id: str, content: Any = "ok", **rest: Any) -> Dict[str, Any]:
 
 
 def test_body_of_a_string() -> None:
-    """A string is one user message, and nothing nobody set is in the body."""
+    """A string is one user message, and the body has only the fields that are set."""
     assert body_of("hi") == {
         "model": "m",
         "messages": [{"role": "user", "content": "hi"}],
@@ -104,7 +104,7 @@ def test_body_without_stream_options() -> None:
 
 
 def test_body_with_everything() -> None:
-    """Each setting goes out under its wire name, zero and False included."""
+    """Each setting is sent under its wire name, even if it is zero or False."""
     body = body_of(
         "hi", system="be kind", tools=[{"name": "f"}], tool_choice="auto",
         parallel_tool_calls=False, response_format={"type": "json_object"}, temperature=0,
@@ -128,7 +128,7 @@ def test_body_with_everything() -> None:
 
 @pytest.mark.parametrize("field", ["max_tokens", "max_completion_tokens"])
 def test_body_max_tokens_field(field: str) -> None:
-    """The output cap goes under the name the profile says."""
+    """The output cap is sent in the field that the profile names."""
     body = body_of("hi", ChatCompletionsOptions(max_tokens_field=field), max_tokens=7)
     assert [name for name in body if "max" in name] == [field]
     assert body[field] == 7
@@ -140,7 +140,7 @@ def test_body_max_tokens_field(field: str) -> None:
     ids=str,
 )
 def test_body_empty_settings_left_out(rest: Dict[str, Any]) -> None:
-    """A setting that says nothing is left out: providers refuse empty ones."""
+    """Empty settings are left out, because providers refuse them."""
     assert body_of("hi", **rest) == body_of("hi")
 
 
@@ -153,7 +153,7 @@ def test_body_empty_settings_left_out(rest: Dict[str, Any]) -> None:
     ],
 )
 def test_body_tool_choice(given: Any, wire: Any) -> None:
-    """A word of the format passes, another string names a tool, a dict is the provider's."""
+    """A known word and a dict are sent unchanged; any other string names a tool."""
     tools = [{"name": "look_up"}]
     assert body_of("hi", tool_choice=given, tools=tools)["tool_choice"] == wire
 
@@ -169,7 +169,7 @@ def test_body_extra_body_last() -> None:
     "name, value", [("model", "x"), ("messages", []), ("stream", False), ("n", 2), ("n", 1)]
 )
 def test_body_extra_body_cannot_set(name: str, value: Any) -> None:
-    """What makes the one streamed answer cannot be changed from the side."""
+    """extra_body cannot change the fields that make one streamed answer."""
     assert name in refused(extra_body={name: value})
 
 
@@ -203,7 +203,7 @@ def test_body_extra_body_cannot_set(name: str, value: Any) -> None:
     ids=lambda rest: ascii(rest)[:70],
 )
 def test_body_wrong_settings(rest: Dict[str, Any]) -> None:
-    """A value no provider could take is INVALID_REQUEST before any I/O."""
+    """A value that no provider could accept is INVALID_REQUEST before any I/O."""
     refused(**rest)
 
 
@@ -265,7 +265,7 @@ def nested(depth: int) -> Any:
     "odd", [circular(), {"role": "user", "x": nested(50_000)}], ids=["circular", "deep"]
 )
 def test_body_circular_or_endlessly_deep(odd: Any) -> None:
-    """Values that hold themselves, or nest without end, are refused and never recurse."""
+    """Values that hold themselves or nest too deeply are refused without a RecursionError."""
     refused([odd])
     for name in ("extra_body", "response_format", "tool_choice"):
         refused(**{name: odd})
@@ -307,7 +307,7 @@ def test_tools_shapes(tool: Any, wire: Dict[str, Any]) -> None:
 
 
 def test_tools_extra_fields_and_foreign_kinds() -> None:
-    """Fields beside the function stay, and a tool the provider runs itself passes as it is."""
+    """Fields beside the function stay, and tools that the provider runs do not change."""
     tools = [
         {"type": "function", "function": {"name": "f"}, "cache_control": {"type": "ephemeral"}},
         {"type": "web_search", "filters": {"a": None}},
@@ -317,7 +317,7 @@ def test_tools_extra_fields_and_foreign_kinds() -> None:
 
 
 def test_tools_duplicate_name_is_named() -> None:
-    """Two tools under one name could not be told apart; the error names them."""
+    """Two tools with the same name are refused, and the error tells the name."""
     assert "'look'" in refused(tools=[{"name": "look"}, {"name": "f"}, {"name": "look"}])
 
 
@@ -332,7 +332,7 @@ def test_messages_shapes() -> None:
 
 
 def test_request_is_frozen_and_a_value() -> None:
-    """What the caller changes after making the request changes nothing, and it pickles."""
+    """Later changes of the caller's values do not change the request, and it pickles."""
     messages = [{"role": "user", "content": [{"type": "odd", "x": [1]}]}]
     tools = [{"name": "f", "parameters": {"a": [1]}}]
     extra = {"a": [1]}
@@ -411,7 +411,7 @@ def test_body_is_the_callers() -> None:
     ids=lambda value: ascii(value)[:60],
 )
 def test_message_of_others_sent(given: Any, wire: Dict[str, Any]) -> None:
-    """What is not the model's own is sent as it was written, without nulls."""
+    """Messages of other roles are sent as they were written, without nulls."""
     assert sent([given]) == [wire]
 
 
@@ -419,7 +419,7 @@ def test_message_of_others_sent(given: Any, wire: Dict[str, Any]) -> None:
     "content", ["absent", None, "", [], [{"type": "text", "text": ""}]], ids=str
 )
 def test_assistant_without_text_sends_empty_string(content: Any) -> None:
-    """An assistant turn of calls alone says "content": "" — never null, never nothing."""
+    """An assistant message that has only calls is sent with "content": ""."""
     asked = asks("c")
     asked["content"] = content
     if content == "absent":
@@ -434,20 +434,20 @@ def test_assistant_without_text_sends_empty_string(content: Any) -> None:
     ids=str,
 )
 def test_assistant_nulls_of_a_caller_are_left_out(rest: Dict[str, Any]) -> None:
-    """Fields a caller's dict has as null, and an empty list of calls, say nothing and stay away."""
+    """Null fields and an empty list of calls in a caller's dict are left out."""
     said = {"role": "assistant", "content": "a"}
     assert sent([USER, {**said, **rest}]) == [USER, said]
 
 
 @pytest.mark.parametrize("arguments", ["", "  ", "null", " null\n"])
 def test_assistant_blank_arguments(arguments: str) -> None:
-    """Arguments that read as none go back as {}: strict servers parse what they get."""
+    """Blank arguments go back as {}, because strict servers parse them."""
     asked = {"role": "assistant", "tool_calls": [call("c", arguments=arguments)]}
     assert sent([asked, result("c")])[0]["tool_calls"] == [call("c")]
 
 
 def test_assistant_arguments_unchanged() -> None:
-    """Other arguments go back letter by letter, objects or not."""
+    """Other arguments go back unchanged, whether they are objects or not."""
     for arguments in ('{"a" : 1}', "[1]", '"x"', '{"s":"\\ud83d"}'):
         asked = {"role": "assistant", "tool_calls": [call("c", arguments=arguments)]}
         sent_call = sent([asked, result("c")])[0]["tool_calls"][0]
@@ -468,12 +468,12 @@ def test_assistant_with_nothing_is_left_out() -> None:
 
 @pytest.mark.parametrize("messages", [[], [AssistantMessage()]], ids=["none", "empty"])
 def test_system_alone_is_no_request(messages: List[Any]) -> None:
-    """A system prompt is no message to answer."""
+    """A request with only a system prompt is refused."""
     assert "no message" in refused(messages, system="be kind")
 
 
 def test_assistant_with_reasoning_alone() -> None:
-    """An answer of reasoning alone goes back as a word that stands for it."""
+    """An answer that has only reasoning goes back with a placeholder as its text."""
     message = AssistantMessage(content=(ReasoningBlock("r"),))
     stands_for_it = {"role": "assistant", "content": "(no answer)"}
     assert sent([USER, message]) == [USER, stands_for_it]
@@ -508,12 +508,12 @@ def test_reasoning_passback(field: str, given: str, when: str, calls: bool) -> N
 
 
 def test_reasoning_empty_but_written_goes_back() -> None:
-    """An empty reasoning field is a field: a provider that insists on it gets it."""
+    """An empty reasoning field goes back, for a provider that insists on the field."""
     assert sent([asks("c", reasoning_content=""), result("c")])[0]["reasoning_content"] == ""
 
 
 def test_reasoning_details_of_a_caller_are_opaque() -> None:
-    """Encrypted details are no reasoning text; they go back as they are."""
+    """Encrypted details are not read as reasoning; they go back unchanged."""
     details = [{"type": "reasoning.encrypted", "data": "AA"}]
     wire = sent([{"role": "assistant", "content": "a", "reasoning_details": details}])[0]
     assert wire["reasoning_details"] == details
@@ -538,7 +538,7 @@ def answer(provider: Optional[str]) -> AssistantMessage:
 def test_opaque_extras_go_back_to_their_provider(
     made_by: Optional[str], route: Optional[str]
 ) -> None:
-    """Opaque extras return to the provider they came from, and those of unknown origin to all."""
+    """Extras go back to their own provider; extras of unknown origin go to every provider."""
     assert sent([answer(made_by), result("c")], provider=route)[0] == {
         "role": "assistant",
         "content": [{"type": "text", "text": "t", "citations": [1]}, {"type": "theirs"}],
@@ -557,12 +557,12 @@ def test_opaque_extras_go_back_to_their_provider(
 
 @pytest.mark.parametrize("route", [None, "q"])
 def test_opaque_extras_stay_away_from_other_providers(route: Optional[str]) -> None:
-    """Another provider gets text and calls only."""
+    """Another provider gets only text and calls."""
     assert sent([answer("p"), result("c")], provider=route)[0] == {**asks("c"), "content": "t"}
 
 
 def test_opaque_extras_of_a_caller_are_sent() -> None:
-    """Extras in the caller's own dict are the caller's business."""
+    """Extras in the caller's own dict are sent."""
     asked = asks("c")
     asked["tool_calls"][0].update(extra_content={"a": 1}, index=0)
     assert sent([asked, result("c", mood="x")], provider="q") == [asked, result("c", mood="x")]
@@ -624,18 +624,18 @@ def test_results_spread_over_messages() -> None:
     "content", ["", None, [], [{"type": "text", "text": ""}], [TextBlock("")]], ids=str
 )
 def test_result_empty(content: Any) -> None:
-    """Empty output reads (no output), however it was empty."""
+    """Every form of empty output is sent as (no output)."""
     for answered in (result("c", content), Message("tool", (ToolResult("c", content),))):
         assert sent([asks("c"), answered])[1] == result("c", "(no output)")
 
 
 def test_result_absent_content() -> None:
-    """A tool message without content has no output either."""
+    """A tool message without content is sent as (no output) too."""
     assert sent([asks("c"), {"role": "tool", "tool_call_id": "c"}])[1] == result("c", "(no output)")
 
 
 def test_result_parts_and_blank() -> None:
-    """Parts stay parts, and white space is output."""
+    """Parts stay parts, and white space counts as output."""
     parts = [{"type": "text", "text": "x"}, IMAGE, {"type": "odd", "a": None}]
     assert sent([asks("c"), result("c", parts)])[1] == result("c", parts)
     assert sent([asks("c"), result("c", " \n")])[1] == result("c", " \n")
@@ -645,7 +645,7 @@ def test_result_parts_and_blank() -> None:
 
 
 def test_result_surrogates_are_mended() -> None:
-    """Output of a program may hold surrogate halves: joined, or U+FFFD when alone."""
+    """Surrogate halves in tool output are joined, or become U+FFFD if alone."""
     dirty, clean = "a\ud83d\ude00b\ud83d", "a😀b\ufffd"
     parts = [{"type": "text", "text": dirty, dirty: 1}]
     assert sent([asks("c"), result("c", dirty)])[1] == result("c", clean)
@@ -685,7 +685,7 @@ def test_result_surrogates_are_mended() -> None:
     ],
 )
 def test_unencodable_is_refused_by_place(rest: Dict[str, Any], place: str) -> None:
-    """What JSON or UTF-8 cannot carry is refused, and the error names the place, not the text."""
+    """A value that JSON or UTF-8 cannot hold is refused; the error names its place only."""
     assert place in refused(**rest)
 
 
@@ -697,7 +697,7 @@ def test_encode_body_is_compact_utf8() -> None:
 
 
 def test_encode_body_error_quotes_nothing() -> None:
-    """Neither the error nor its chain holds the text it refuses."""
+    """Neither the error nor its chain holds the refused text."""
     with pytest.raises(LlmError) as caught:
         encode_body({"a": "a long private story \ud83d"})
     assert caught.value.__cause__ is None and caught.value.__context__ is None
@@ -784,7 +784,7 @@ def test_history_good(messages: List[Any]) -> None:
 
 @pytest.mark.parametrize("messages, told", [b[1:] for b in BAD], ids=[b[0] for b in BAD])
 def test_history_bad(messages: List[Any], told: str) -> None:
-    """A history a strict provider would refuse is refused here, naming the call."""
+    """A history that a strict provider would refuse is refused here; the error names the call."""
     with pytest.raises(LlmError) as caught:
         check_history(read(messages))
     assert caught.value.code == "INVALID_REQUEST"
@@ -925,7 +925,7 @@ def check_order(wire: List[Dict[str, Any]], where: str) -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_random_dicts_are_sent_or_refused(seed: int) -> None:
-    """Any nonsense for any argument gives a body or an LlmError, nothing else."""
+    """Random values for any argument give a body or an LlmError, and nothing else."""
     rng = random.Random(seed)
     names = ["role", "content", "name", "tool_calls", "tool_call_id", "reasoning", "x"]
     settings = [
@@ -956,7 +956,7 @@ def test_random_dicts_are_sent_or_refused(seed: int) -> None:
     ([("system", "s"), ("user", "a")], [("system", "s"), ("user", "a")]),
 ])
 def test_alternating_history(said: List[Tuple[str, str]], sent: List[Tuple[str, str]]) -> None:
-    """Where a provider wants it, user messages in a row are one; elsewhere they stay."""
+    """User messages in a row are joined only for a provider that wants it."""
     messages = [{"role": role, "content": text} for role, text in said]
     body = build_body(LlmRequest.make("m", messages), ChatCompletionsOptions(alternate=True))
     assert [(m["role"], m["content"]) for m in body["messages"]] == sent

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Text as providers wrap it: lists of parts, opaque details."""
+"""Text that providers wrap in lists of parts, and opaque details."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def details(items: Any, opaque: OpaqueDetails) -> List[str]:
     ([{"type": "refusal", "refusal": "no"}], [("text", "no")]),
 ])
 def test_texts_are_read_by_their_kind(parts: List[Any], expected: Any) -> None:
-    """Text and reasoning are told apart, wherever a part keeps them."""
+    """Text and reasoning are kept apart, whichever field of a part holds them."""
     assert [(kind, text) for kind, text, _ in read_content(parts) if text] == expected
 
 
@@ -47,7 +47,7 @@ def test_texts_are_read_by_their_kind(parts: List[Any], expected: Any) -> None:
     ({"type": ""}, "unknown"), ({"x": 1}, "unknown"),
 ])
 def test_part_of_another_kind_is_given_whole(part: Any, kind: str) -> None:
-    """It has the kind it names, and no text; an empty part is nothing."""
+    """Another part has the kind that it names, and no text; an empty part is skipped."""
     assert list(read_content([part, {}])) == [(kind, "", part)]
 
 
@@ -55,14 +55,14 @@ def test_part_of_another_kind_is_given_whole(part: Any, kind: str) -> None:
     [5], [True], [["text"]], [{"type": "text", "text": 5}], [{"type": "thinking", "thinking": [5]}],
 ])
 def test_part_of_a_wrong_shape_is_malformed(parts: List[Any]) -> None:
-    """Never str() of a list."""
+    """A part of a wrong type is refused and never written with str()."""
     with pytest.raises(LlmError) as caught:
         list(read_content(parts))
     assert caught.value.code == "MALFORMED_RESPONSE"
 
 
 def test_details_give_their_texts_and_stay_as_they_are() -> None:
-    """Readable texts out, every item kept for the way back, fragments of one item joined."""
+    """The texts are returned, and every item is kept whole, to be sent back."""
     opaque = OpaqueDetails()
     assert details([{"type": "reasoning.text", "text": "a", "index": 0}], opaque) == ["a"]
     assert details(
@@ -79,7 +79,7 @@ def test_details_give_their_texts_and_stay_as_they_are() -> None:
 
 
 def test_details_of_other_shapes_go_back_as_they_came() -> None:
-    """A summary in parts is no text to show, and its provider wants it back."""
+    """A summary in parts is not shown as text, and goes back unchanged."""
     opaque = OpaqueDetails()
     parts = [{"type": "summary_text", "text": "s"}]
     assert details([{"type": "reasoning.summary", "summary": parts, "index": 0}], opaque) == []
@@ -89,14 +89,14 @@ def test_details_of_other_shapes_go_back_as_they_came() -> None:
 
 
 def test_details_without_anything_are_none() -> None:
-    """And what is no list is malformed."""
+    """Empty details give nothing; details that are not a list are malformed."""
     assert OpaqueDetails().extras() is None
     with pytest.raises(LlmError):
         read_details({"text": "a"}, OpaqueDetails(), lambda _: None)
 
 
 def test_details_hold_no_half_characters() -> None:
-    """Halves are joined over fragments; a lone one is replaced, in keys too."""
+    """Halves are joined between fragments; a lone half is replaced, in keys too."""
     opaque = OpaqueDetails()
     details([{"type": "t", "text": "\ud83d"}], opaque)
     details([{"type": "t", "text": "\ude00"}, {"\ud83d": "\ud83d"}], opaque)
@@ -105,7 +105,7 @@ def test_details_hold_no_half_characters() -> None:
 
 
 def test_many_fragments_of_details_are_linear() -> None:
-    """100 000 fragments of one item."""
+    """100 000 fragments of one item take seconds at most."""
     opaque = OpaqueDetails()
     start = time.perf_counter()
     for _ in range(100_000):
@@ -116,7 +116,7 @@ def test_many_fragments_of_details_are_linear() -> None:
 
 
 def test_signature_alone_belongs_to_the_text_before_it() -> None:
-    """Text in pieces, then the signature of the same type and index: one item goes back."""
+    """Text in pieces and then a signature, of the same type and index, are one item."""
     opaque = OpaqueDetails()
     for item in (
         {"type": "reasoning.text", "text": "a", "index": 0},
@@ -136,7 +136,7 @@ def test_signature_alone_belongs_to_the_text_before_it() -> None:
 
 
 def test_lists_kept_as_they_are_grow() -> None:
-    """Thinking blocks come in several deltas, and all of them go back."""
+    """Thinking blocks in several deltas are all kept."""
     opaque, first = OpaqueDetails(), [{"signature": "a"}]
     opaque.keep("thinking_blocks", first)
     opaque.keep("thinking_blocks", [{"signature": "b"}])

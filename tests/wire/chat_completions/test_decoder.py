@@ -41,7 +41,7 @@ CLEAN = SseEnd(False, "", "", (), True)
 
 
 def test_machine_returns_the_chunks_each_event_completed() -> None:
-    """``push`` tells at once; ``[DONE]`` brings the rest and sets ``done``."""
+    """``push`` returns chunks at once; ``[DONE]`` gives the rest and sets ``done``."""
     decoder = make_decoder()
     assert isinstance(decoder, ChatCompletionsDecoder)
     assert decoder.push(delta({"role": "assistant", "content": ""})) == []
@@ -66,7 +66,7 @@ def test_machine_that_is_done_takes_nothing_more(late: SseEvent) -> None:
 
 
 def test_machine_refuses_a_source_that_ends_without_done() -> None:
-    """The dialect itself, not only the pipeline."""
+    """The decoder itself raises STREAM_CLOSED, even without the pipeline."""
     decoder = make_decoder()
     decoder.push(delta({"content": "a"}, "stop"))
     with pytest.raises(LlmError) as caught:
@@ -81,7 +81,7 @@ def closed(body: bytes, **options: Any) -> str:
 
 
 def test_closed_stream_says_what_there_was() -> None:
-    """The setting after a finish word, the tail of the body, and lines that were no event."""
+    """The error tells the setting to use, the body's tail, and lines that were not fields."""
     assert "done_marker='optional'" in closed(D({"content": "a"}) + F("stop"))
     assert "done_marker" not in closed(D({"content": "a"}))
     assert '{"choices":[{"del' in closed(D({"content": "a"}) + b'data: {"choices":[{"del')
@@ -99,7 +99,7 @@ def test_proof_of_the_end_comes_before_the_meaning_of_the_finish_word() -> None:
 
 
 def test_optional_marker_still_reads_to_done_where_there_is_one() -> None:
-    """Usage after the finish word is not lost, and [DONE] ends it."""
+    """Usage after the finish word is not lost, and [DONE] ends the answer."""
     usage = {"prompt_tokens": 5, "completion_tokens": 2}
     body = D({"content": "a"}) + F("stop") + J({"choices": [], "usage": usage})
     for end in (b"", DONE):
@@ -109,7 +109,7 @@ def test_optional_marker_still_reads_to_done_where_there_is_one() -> None:
 @pytest.mark.parametrize("error", [{}, 0, [], "x", {"message": "x"}, True, 1, [{}], ["x"]])
 @pytest.mark.parametrize("where", ["top", "choice", "with text"])
 def test_error_of_any_shape_fails_the_stream(where: str, error: Any) -> None:
-    """All but null, false and "" count, at the top and in the choice."""
+    """Any error but null, false and "" counts, at the top and in the choice."""
     choice: Dict[str, Any] = {"index": 0, "delta": {"content": "a"}}
     payload = {
         "top": {"error": error}, "choice": {"choices": [{**choice, "error": error}]},
@@ -128,7 +128,7 @@ def test_error_of_any_shape_fails_the_stream(where: str, error: Any) -> None:
 ])
 @pytest.mark.parametrize("end", [b"", F("stop"), D({"content": "c"}) + F("stop")])
 def test_error_without_a_wrapper_fails_the_stream(frame: bytes, end: bytes) -> None:
-    """An error that names a status or code counts, whatever comes after it."""
+    """An error that names a status or a code counts, even if more comes after it."""
     outcome = run(D({"content": "a"}) + frame + end + DONE)
     assert outcome.error is not None and outcome.code == "SERVER" and outcome.error.retryable
     assert "it broke" in outcome.error.failure.message
@@ -142,7 +142,7 @@ SENTENCES = [{"message": "it broke"}, {"status": "failed", "msg": "it broke"}]
 def test_sentence_before_an_end_without_finish_word_is_the_error(
     payload: Dict[str, Any], end: bytes
 ) -> None:
-    """A stream that ends with a sentence in place of a finish word failed, in its words."""
+    """A stream that ends with a sentence instead of a finish word fails with that sentence."""
     outcome = run(D({"content": "a"}) + J(payload) + end)
     assert outcome.error is not None and outcome.code == "SERVER" and outcome.error.retryable
     assert outcome.error.failure.message == "it broke" and outcome.error.partial.text == "a"
@@ -153,7 +153,7 @@ def test_sentence_before_an_end_without_finish_word_is_the_error(
 def test_sentence_in_a_stream_that_goes_on_is_a_note(
     payload: Dict[str, Any], end: bytes
 ) -> None:
-    """Text or a finish word after it says that nothing broke; after the finish word, too."""
+    """A sentence with text or a finish word after it, or after the finish word, is a note."""
     body = D({"content": "b"}) + J(payload)
     assert run(body + end + DONE).message.text in ("b", "bb")
     assert run(D({"content": "b"}) + F("stop") + J(payload) + DONE).message.text == "b"
@@ -161,13 +161,13 @@ def test_sentence_in_a_stream_that_goes_on_is_a_note(
 
 @pytest.mark.parametrize("nothing", [None, False, ""])
 def test_error_that_is_none_fails_nothing(nothing: Any) -> None:
-    """At the top, in the choice and in its delta."""
+    """Null, false and "" are not errors, at the top, in the choice and in its delta."""
     choice = {"index": 0, "delta": {"content": "a", "error": nothing}, "error": nothing}
     assert run(J({"error": nothing, "choices": [choice]}) + DONE).message.text == "a"
 
 
 def test_first_error_counts() -> None:
-    """What comes after it is not read."""
+    """The first error is raised, and nothing after it is read."""
     first = J({"error": {"code": "insufficient_quota"}})
     assert run(first + J({"error": {"code": 500}}) + b"data: no\n\n").code == "QUOTA"
 
@@ -177,13 +177,13 @@ NAMES = ["reasoning_content", "reasoning", "reasoning_text"]
 
 @pytest.mark.parametrize("name", NAMES)
 def test_reasoning_block_remembers_its_field(name: str) -> None:
-    """So that it can go back under the name it came under."""
+    """The block keeps the field's name, so that it can go back in the same field."""
     message = run(D({name: "h"}) + D({"reasoning": "m"}) + D({"content": "a"}) + DONE).message
     assert message.content[0] == ReasoningBlock("hm", name)
 
 
 def test_blocks_are_numbered_as_they_open_and_ended_in_that_order() -> None:
-    """Text before reasoning, calls between."""
+    """Blocks keep the order of opening: text before reasoning, with calls between."""
     outcome = run(
         D({"content": "a"}) + D(call(0, "x", "f", "{}")) + D({"reasoning": "h"})
         + D(call(1, "y", "g", "{}")) + D({"content": "b"}) + D({"reasoning": "m"}) + END)
@@ -194,7 +194,7 @@ def test_blocks_are_numbered_as_they_open_and_ended_in_that_order() -> None:
 
 
 def test_one_delta_tells_reasoning_then_text_then_calls() -> None:
-    """All that one payload holds, in this order."""
+    """The content of one payload comes in this order."""
     fields = {**call(0, "x", "f", "{}"), "content": "a", "reasoning": "h", "refusal": "r"}
     assert [c.type for c in make_decoder().push(delta(fields))] == [
         "block-start", "reasoning-delta", "block-start", "text-delta", "text-delta", "block-start",
@@ -202,7 +202,7 @@ def test_one_delta_tells_reasoning_then_text_then_calls() -> None:
 
 
 def test_id_and_name_are_told_once_where_they_become_known() -> None:
-    """In the first delta, or in a later one; a made-up id only at the end."""
+    """They come in the first delta or a later one; an id that is made comes at the end."""
     outcome = run(D(call(0, None, None, "{")) + D(call(0, "a")) + D(call(0, "a", "f", "}"))
                   + D(call(0, "b", "")) + D(call(1, None, "g", "{}")) + END)
     told = [(c.index, c.id, c.name) for c in outcome.chunks if isinstance(c, ToolCallDelta)]
@@ -211,7 +211,7 @@ def test_id_and_name_are_told_once_where_they_become_known() -> None:
 
 
 def test_what_the_provider_says_of_itself_is_kept() -> None:
-    """The first model and id that are not empty; odd ones are passed over."""
+    """The first model and id that are not empty are kept; values of wrong types are skipped."""
     odd = J({"id": "", "model": 5, "choices": []}) + J({"id": None, "model": "", "choices": []})
     said = J({"id": "r\ud83d", "model": "m", "choices": [{"delta": {"content": "a"}}]})
     said = said.replace("\ud83d".encode("utf-8", "surrogatepass"), b"\\ud83d")
@@ -220,7 +220,7 @@ def test_what_the_provider_says_of_itself_is_kept() -> None:
 
 
 def test_opaque_fields_of_the_message_are_kept() -> None:
-    """Encrypted details and reasoning_opaque, for the way back."""
+    """Encrypted details and reasoning_opaque are kept, to be sent back."""
     body = D({"content": "a", "reasoning_opaque": "o",
               "reasoning_details": [{"type": "reasoning.encrypted", "data": "x"}]})
     message = run(body + F("stop") + DONE).message
@@ -229,7 +229,7 @@ def test_opaque_fields_of_the_message_are_kept() -> None:
 
 
 def test_half_characters_are_in_nothing_that_is_told() -> None:
-    """Not in ids, names, extras, finish words or errors."""
+    """No lone surrogate half is in ids, names, extras, finish words or errors."""
     frame = (b'data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a\\ud83d","x":"\\ud83d",'
              b'"function":{"name":"f\\ud83d","arguments":"{}"}}]}}]}\n\n')
     ends = [b'data: {"choices":[{"finish_reason":"tool_calls"}]}\n\n' + DONE,
@@ -259,7 +259,7 @@ def test_half_characters_are_in_nothing_that_is_told() -> None:
 ])
 @pytest.mark.parametrize("brackets", ["[]", "{}"])
 def test_nesting_never_raises_what_is_no_llm_error(where: str, depth: int, brackets: str) -> None:
-    """Whatever is walked through later is flat enough, in every field and on every Python."""
+    """Deep values in any field give an LlmError or a message, on every Python."""
     opening = "[" if brackets == "[]" else '{"a":'
     deep = opening * depth + "1" + brackets[1] * depth
     body = b"data: " + (where % deep).encode() + b"\n\n" + F("stop") + DONE
@@ -281,7 +281,7 @@ def test_nesting_never_raises_what_is_no_llm_error(where: str, depth: int, brack
     '"arguments":{"a":%s}}}]}}]}',
 ])
 def test_huge_numbers_never_raise_what_is_no_llm_error(where: str, number: str) -> None:
-    """Numbers Python refuses are MALFORMED_RESPONSE, those it takes are values."""
+    """Numbers that Python refuses are MALFORMED_RESPONSE; all others are read."""
     body = b"data: " + (where % number).encode() + b"\n\n" + D({"content": "b"}) + DONE
     outcome = run(body)
     if len(number) >= 5000 and number[0] != "0" and hasattr(sys, "get_int_max_str_digits"):
@@ -289,7 +289,7 @@ def test_huge_numbers_never_raise_what_is_no_llm_error(where: str, number: str) 
 
 
 def test_message_that_stands_in_never_stands_beside_deltas() -> None:
-    """Each message counts while no delta has come, and none after one."""
+    """A message counts only while no delta has come."""
     def message(text: str) -> bytes:
         return J({"choices": [{"message": {"role": "assistant", "content": text}}]})
 
@@ -301,7 +301,7 @@ def test_message_that_stands_in_never_stands_beside_deltas() -> None:
 
 
 def test_document_gives_what_a_stream_would() -> None:
-    """Reasoning, text, calls and usage of a whole completion."""
+    """A whole completion gives its reasoning, text, calls and usage."""
     document = {
         "id": "r", "model": "m", "usage": {"prompt_tokens": 5, "completion_tokens": 2},
         "choices": [{"index": 0, "finish_reason": "tool_calls", "message": {
@@ -324,12 +324,12 @@ def test_document_gives_what_a_stream_would() -> None:
     {"choices": [{"message": ["a"]}]},
 ])
 def test_document_that_is_no_completion_is_malformed(document: Any) -> None:
-    """Never an empty success."""
+    """A document that is not a completion is never an empty success."""
     assert run(json.dumps(document).encode()).code == "MALFORMED_RESPONSE"
 
 
 def test_diagnostics_count_what_was_skipped_repaired_or_dropped() -> None:
-    """Counters by name, into the caller's own dict."""
+    """The counters are written by name into the caller's own dict."""
     counters: Dict[str, int] = {}
     decoder = make_decoder(diagnostics=counters)
     assert decoder.diagnostics is counters
@@ -357,7 +357,7 @@ def test_diagnostics_count_what_was_skipped_repaired_or_dropped() -> None:
 
 
 def test_limits_count_in_the_decoder() -> None:
-    """As soon as they are passed, before the stream ends."""
+    """A limit raises as soon as it is passed, before the stream ends."""
     decoder = make_decoder(
         ChatCompletionsOptions(), resolve_limits(Limits(max_tool_calls=1)))
     decoder.push(delta(call(0, "a", "f")))
@@ -366,7 +366,7 @@ def test_limits_count_in_the_decoder() -> None:
 
 
 def test_unknown_dialect_is_a_value_error() -> None:
-    """With the names there are."""
+    """The error tells the known names."""
     with pytest.raises(ValueError, match="chat-completions"):
         find_dialect("other")
 
@@ -400,14 +400,14 @@ def test_many_events_are_linear(frames: List[bytes]) -> None:
 
 @pytest.mark.parametrize("word", ["null", "None", " none "])
 def test_null_written_as_text_is_no_finish_word(word: str) -> None:
-    """A server that turns everything into text has not ended the answer with every frame."""
+    """"null" as text does not end the answer."""
     outcome = run(D({"content": "a"}) + F(word) + D({"content": "b"}) + F("stop") + DONE)
     assert outcome.answer is not None and outcome.answer.text == "ab"
 
 
 @pytest.mark.parametrize("name,data", [("ping", "ping"), ("end", "end of stream"), ("x", "1")])
 def test_named_event_of_plain_words_is_skipped(name: str, data: str) -> None:
-    """A gateway's own notes are counted and no fault; a broken payload still is one."""
+    """A gateway's notes are counted and skipped; a broken payload is still refused."""
     note = f"event: {name}\ndata: {data}\n\n".encode()
     outcome = run(D({"content": "a"}) + note + F("stop") + DONE)
     assert outcome.answer is not None and outcome.answer.text == "a"
@@ -418,7 +418,7 @@ def test_named_event_of_plain_words_is_skipped(name: str, data: str) -> None:
 
 
 def test_payload_parser_may_be_handed_in() -> None:
-    """What it refuses is read again strictly; what it reads is taken."""
+    """A payload that the parser refuses is read again strictly; others are used as read."""
     from streamcore.wire.pipeline import parse_stream
 
     asked: List[str] = []
@@ -453,7 +453,7 @@ TEXTS = [
 @pytest.mark.parametrize("name", ["message", "ping"])
 @pytest.mark.parametrize("text", TEXTS, ids=range(len(TEXTS)))
 def test_payload_read_at_once_is_what_strict_reading_gives(text: str, name: str) -> None:
-    """Where the first look refuses everything, chunks, counters and error are the same."""
+    """A parser that refuses everything gives the same chunks, counters and error."""
     def refuse(text: str) -> Any:
         raise ValueError("not by me")
 
@@ -469,7 +469,7 @@ def test_payload_read_at_once_is_what_strict_reading_gives(text: str, name: str)
 
 
 def test_null_with_blanks_around_it_is_absent_too() -> None:
-    """A payload of null says nothing, however it is spaced."""
+    """A null payload is skipped, even with blanks around it."""
     for text in ("null", " null "):
         assert make_decoder().push(SseEvent(text)) == []
 
@@ -482,13 +482,13 @@ def test_null_with_blanks_around_it_is_absent_too() -> None:
 def test_of_finish_words_that_are_errors_the_first_told_counts(
     words: List[str], code: str, raw: str
 ) -> None:
-    """They are of one severity; the code and the message are those of the first."""
+    """The code and the message are those of the first word."""
     error = run(b"".join(F(word) for word in words) + DONE).error
     assert error is not None and error.code == code and repr(raw) in str(error)
 
 
 def test_fields_of_a_delta_are_read_in_one_order_whatever_their_own() -> None:
-    """Reasoning, text, calls: a reader sees the thought before what came of it."""
+    """Reasoning comes first, then text, then calls."""
     fields: Dict[str, Any] = {
         "tool_calls": [{"index": 0, "id": "a", "function": {"name": "f", "arguments": "{}"}}],
         "unknown": 1, "refusal": "c", "content": "b", "role": "assistant",
@@ -505,7 +505,7 @@ def test_fields_of_a_delta_are_read_in_one_order_whatever_their_own() -> None:
 
 @pytest.mark.parametrize("before", ["", "said "])
 def test_content_marked_as_a_thought_is_reasoning(before: str) -> None:
-    """Gemini's thoughts come as content in tags, wherever they stand; no tag is in the text."""
+    """Gemini's marked content becomes reasoning, and no tag is in the text."""
     marked = {"extra_content": {"google": {"thought": True}}}
     body = b"".join([
         *([D({"content": before})] * bool(before)),
@@ -523,6 +523,6 @@ def test_content_marked_as_a_thought_is_reasoning(before: str) -> None:
     {"done_marker": "maybe"}, {"reasoning_passback": "sometimes"},
 ])
 def test_options_are_checked_when_made(wrong: Dict[str, Any]) -> None:
-    """A bend that cannot be is refused where it is written, not where it would be met."""
+    """A value that an option cannot have is refused when the options are made."""
     with pytest.raises((TypeError, ValueError)):
         ChatCompletionsOptions(**wrong)

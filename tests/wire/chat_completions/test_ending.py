@@ -31,7 +31,7 @@ def ended(word: Any, native: Any, *, body: bytes = CALL, early: bool = False) ->
 @pytest.mark.parametrize("early", [False, True])
 @pytest.mark.parametrize("native", ["length", "max_output_tokens", "MAX_TOKENS", " max_tokens "])
 def test_native_word_tells_that_an_answer_was_cut(native: str, early: bool) -> None:
-    """A gateway's tool_calls is then not believed; a call that looks whole is dropped too."""
+    """The gateway's tool_calls is overruled, and even a call that looks whole is dropped."""
     for body in (CALL, D(call(0, "c", "f", '{"x":'))):
         outcome = ended("tool_calls", native, body=body, early=early)
         assert outcome.message.finish == "max-tokens" and not outcome.message.tool_calls
@@ -44,14 +44,14 @@ def test_native_word_tells_that_an_answer_was_cut(native: str, early: bool) -> N
     ("error", "SERVER"), ("model_context_window_exceeded", "CONTEXT_WINDOW_EXCEEDED"),
 ])
 def test_native_word_tells_an_error(native: str, code: str) -> None:
-    """Where the gateway says stop, the provider's own error is heeded."""
+    """The provider's own error word overrules the gateway's stop."""
     for word in ("stop", "tool_calls", "length", None):
         assert ended(word, native).code == code
 
 
 @pytest.mark.parametrize("native", ["completed", "stop", "tool_use", "whatever", 5, ["x"]])
 def test_other_native_words_are_passed_over_and_counted(native: Any) -> None:
-    """They never make a call of a stop, nor an error of what is only unknown."""
+    """Other native words change nothing: an unknown word is not an error."""
     outcome = ended("stop", native, body=D({"content": "a"}))
     assert outcome.message.finish == "stop"
     assert outcome.diagnostics == {"native_finish_reason_skipped": 1}
@@ -107,7 +107,7 @@ def test_answer_as_long_as_the_cap_was_cut(body: bytes, dropped: int) -> None:
 
 
 def test_cut_answer_keeps_the_providers_word() -> None:
-    """``raw`` is what the provider said."""
+    """``raw`` is the provider's own word."""
     options = ChatCompletionsOptions(cut_as_complete=True)
     body = D({"content": "a"}) + F("stop", usage=usage(7)) + DONE
     *_, finish = parse_stream([body], options=options, max_tokens=7)
@@ -115,7 +115,7 @@ def test_cut_answer_keeps_the_providers_word() -> None:
 
 
 def test_answer_at_the_cap_is_only_counted_elsewhere() -> None:
-    """Other providers tell a cut themselves, and an answer may happen to be as long."""
+    """Without cut_as_complete such an answer is only counted."""
     counters: Dict[str, int] = {}
     body = CALL + F("tool_calls", usage=usage(7)) + DONE
     assert read(body, 7, False, counters).finish == "tool-calls"
@@ -124,14 +124,14 @@ def test_answer_at_the_cap_is_only_counted_elsewhere() -> None:
 
 @pytest.mark.parametrize("cap, report", [(None, usage(7)), (8, usage(7)), (6, usage(7)), (7, {})])
 def test_answer_shorter_than_the_cap_is_complete(cap: Optional[int], report: Any) -> None:
-    """So is one whose cap or length nobody knows, and one longer than the cap."""
+    """So is an answer with an unknown cap or length, and one longer than the cap."""
     counters: Dict[str, int] = {}
     assert read(CALL + F("tool_calls", usage=report) + DONE, cap, True, counters).tool_calls
     assert counters == {}
 
 
 def test_cap_is_a_whole_number() -> None:
-    """It is refused at once."""
+    """Any other cap is refused at once."""
     for cap, kind in ((0, ValueError), ("7", TypeError), (True, TypeError)):
         with pytest.raises(kind):
             parse_stream([], max_tokens=cap)  # type: ignore[arg-type]
@@ -151,7 +151,7 @@ def test_empty_answer_after_tools_is_a_message(body: bytes) -> None:
 
 
 def test_empty_answer_after_tools_needs_a_plain_stop() -> None:
-    """A marker without a finish word, and a full window, say nothing good."""
+    """An empty answer fails without a finish word, and if the window is full."""
     with pytest.raises(LlmError) as caught:
         read(DONE, None, after_tools=True)
     assert caught.value.code == "EMPTY_RESPONSE"

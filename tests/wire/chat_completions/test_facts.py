@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What an answer tells beside its text: kept as extras, or counted."""
+"""The facts that an answer tells beside its text are kept as extras, or counted."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ def test_logprobs_of_a_refusal_grow_too() -> None:
 
 
 def test_logprobs_without_a_text_are_on_the_message() -> None:
-    """Those of a call have no text to stand on."""
+    """The logprobs of a call have no text to belong to."""
     call = {"tool_calls": [{"index": 0, "id": "c", "function": {"name": "f", "arguments": "{}"}}]}
     outcome = run(frame(call, logprobs={"content": [token("{}")]}) + F("tool_calls") + DONE)
     assert outcome.message.extras == {"logprobs": {"content": [token("{}")]}}
 
 
 def test_logprobs_of_a_whole_document_are_kept() -> None:
-    """A JSON document tells what a stream tells."""
+    """A JSON document gives the same extras as a stream."""
     choice = {"index": 0, "message": {"content": "a", "annotations": [{"type": "x"}]},
               "finish_reason": "stop", "logprobs": {"content": [token("a")]}}
     outcome = run(J({"choices": [choice], "service_tier": "flex"})[len(b"data: "):])
@@ -79,7 +79,7 @@ def test_annotations_grow_and_a_list_told_whole_again_does_not_double_them() -> 
     ("copilot_usage", {"total": 1}),
 ])
 def test_fact_of_a_frame_is_on_the_message(name: str, value: Any) -> None:
-    """Told in each frame, in the last one, or in one without choices, it is kept once."""
+    """A fact in each frame, in the last one, or in one without choices is kept once."""
     text, end = {"content": "a"}, {"usage": {"prompt_tokens": 1}}
     for body in (
         frame(text, None, {name: value}) + frame({}, "stop", {name: value, **end}),
@@ -92,7 +92,7 @@ def test_fact_of_a_frame_is_on_the_message(name: str, value: Any) -> None:
 
 
 def test_last_value_of_a_fact_counts() -> None:
-    """Sources that a provider finds on the way stand in its last frame."""
+    """The last frame holds all sources that a provider found."""
     body = frame({"content": "a"}, None, {"citations": ["x"]})
     body += frame({}, "stop", {"citations": ["y", "z"]})
     assert run(body + DONE).message.extras == {"citations": ["y", "z"]}
@@ -110,19 +110,19 @@ def test_last_value_of_a_fact_counts() -> None:
      "extra_content_skipped"),
 ])
 def test_what_is_dropped_is_counted(body: bytes, counter: str) -> None:
-    """At each level; what says nothing is no loss."""
+    """Unknown fields are counted at each level; empty fields are not counted."""
     assert run(body + F("stop") + DONE).diagnostics == {counter: 1}
 
 
 def test_fields_that_say_nothing_are_not_counted() -> None:
-    """Null, false, and what is empty."""
+    """Null, false and empty values are not counted."""
     nothing: Dict[str, Any] = {"a": None, "b": [], "c": "", "d": {}, "e": False}
     body = frame({"content": "x", "a": None}, None, nothing, **nothing)
     assert run(body + F("stop") + DONE).diagnostics == {}
 
 
 def test_facts_beyond_the_limit_are_left_out_whole_and_counted() -> None:
-    """The text is kept, and half a list of probabilities is not taken for all of it."""
+    """The text is kept, and a list over the limit is left out whole, never cut."""
     body = b"".join(
         frame({"content": "a"}, logprobs={"content": [token("a")]}) for _ in range(100))
     body += frame({"content": "b", "annotations": [{"type": "x" * 1500}]})

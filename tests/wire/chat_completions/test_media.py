@@ -32,7 +32,7 @@ def test_answer_of_an_image_only_is_a_message() -> None:
 
 
 def test_image_of_megabytes_is_read_where_the_limits_let_it() -> None:
-    """An image comes whole, in one event."""
+    """An image comes whole in one event, so the event limit must allow it."""
     url = "data:image/png;base64," + "A" * 2_000_000
     body = D({"images": [{"image_url": {"url": url}}]}) + F("stop") + DONE
     assert run(body).code == "MALFORMED_RESPONSE"
@@ -53,7 +53,7 @@ def test_images_and_text_keep_their_order() -> None:
 
 
 def test_image_that_is_told_again_is_one_block() -> None:
-    """In a later delta, and in the message that closes the stream."""
+    """An image may come again in a later delta and in the message that closes the stream."""
     body = D({"images": [IMAGE]}) + D({"images": [None, {}, IMAGE]})
     choice = {"index": 0, "message": {"images": [IMAGE]}, "finish_reason": "stop"}
     closing = J({"choices": [choice]})
@@ -63,7 +63,7 @@ def test_image_that_is_told_again_is_one_block() -> None:
 
 @pytest.mark.parametrize("message", [{"images": [IMAGE]}, {"audio": {"id": "a", "data": "AA=="}}])
 def test_media_told_only_by_the_closing_message_are_kept(message: Dict[str, Any]) -> None:
-    """They were paid for, and no delta told them."""
+    """Media that only the closing message holds are kept, because they were paid for."""
     closing = J({"choices": [{"index": 0, "message": {"content": "x", **message},
                               "finish_reason": "stop"}]})
     outcome = run(D({"content": "x"}) + closing + DONE)
@@ -85,7 +85,7 @@ def test_image_is_read_in_each_form(images: Any, data: Any) -> None:
     {"images": [1]}, {"images": 5}, {"audio": "x"}, {"audio": {"expires_at": 5}}, {"audio": [1]},
 ])
 def test_odd_media_are_counted_and_passed_over(delta: Dict[str, Any]) -> None:
-    """They are no answer by themselves, and no reason to lose one."""
+    """Media of wrong types are counted and skipped, and do not fail the answer."""
     assert run(D(delta) + F("stop") + DONE).code == "EMPTY_RESPONSE"
     outcome = run(D({"content": "x", **delta}) + F("stop") + DONE)
     assert outcome.message.text == "x" and outcome.diagnostics == {"delta_field_unknown": 1}
@@ -98,7 +98,7 @@ def audio(*pieces: Dict[str, Any]) -> OpaqueBlock:
 
 
 def test_audio_in_pieces_is_one_block() -> None:
-    """Its data and its words grow; of all else the last value counts."""
+    """The data and the transcript grow; other fields keep their last value."""
     block = audio(
         {"id": "a1", "transcript": "Can"}, {"transcript": "ada"}, {"data": "AAEC"},
         {"data": "AwQF"}, {"id": "a1", "expires_at": 7},
@@ -109,14 +109,14 @@ def test_audio_in_pieces_is_one_block() -> None:
 
 
 def test_pieces_of_audio_that_are_padded_each_are_joined_as_bytes() -> None:
-    """Base64 with its end in the middle could not be read."""
+    """Padded pieces are joined as bytes, because base64 may be padded only at its end."""
     assert audio({"id": "a", "data": "AA=="}, {"data": "AQI="}, {"data": "Aw=="}).data() == (
         b"\0\1\2\3")
     assert audio({"id": "a", "data": "A="}, {"data": "?"}).part["data"] == "A=?"
 
 
 def test_another_id_is_another_piece_of_audio() -> None:
-    """Two answers to the ear, two blocks."""
+    """A new id opens a second block of audio."""
     body = D({"audio": {"id": "a", "data": "AAEC"}}) + D({"audio": {"id": "b", "data": "AwQF"}})
     blocks = opaque(run(body + F("stop") + DONE))
     assert [(block.part["id"], block.data()) for block in blocks] == [
@@ -124,7 +124,7 @@ def test_another_id_is_another_piece_of_audio() -> None:
 
 
 def test_halves_of_characters_in_a_transcript_are_joined() -> None:
-    """A message must be able to go into a file."""
+    """Halves are mended, so that the message can be written to a file."""
     body = D({"audio": {"id": "a", "transcript": "HALF"}}) + D({"audio": {"transcript": "REST"}})
     body = body.replace(b"HALF", b"\\ud83d").replace(b"REST", b"\\ude00\\ud83d")
     (block,) = opaque(run(body + F("stop") + DONE))
@@ -143,7 +143,7 @@ def test_content_part_of_another_kind_is_an_opaque_block() -> None:
 
 
 def test_call_beside_an_image_is_a_call() -> None:
-    """An opaque block does not hide what is to be run."""
+    """A call beside an opaque block is still a call."""
     outcome = run(D({"images": [IMAGE]}) + D(call(0, "c", "f", "{}")) + F("stop") + DONE)
     assert outcome.message.finish == "tool-calls" and outcome.calls() == [("c", "f", "{}")]
 

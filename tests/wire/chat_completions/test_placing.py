@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Placement: which call a fragment belongs to, under every bend of numbering (DESIGN.md §8.13)."""
+"""Placement: which call a fragment belongs to, however calls are numbered (DESIGN.md §8.13)."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_object_with_half_a_character_after_it_is_not_whole() -> None:
 
 
 def test_repeated_object_with_half_a_character_is_dropped() -> None:
-    """It is compared as it is kept: mended."""
+    """Repeated arguments are compared after mending, as they are kept."""
     for again in ('{"x":"\ud83d"}', {"x": "\ud83d"}):
         assert placed((0, "a", "f", '{"x":"\ud83d"}'), (0, "", "", again)) == [
             ("a", "f", '{"x":"\ufffd"}')]
@@ -114,7 +114,7 @@ def test_fragment_without_a_sure_place_fails(fragments: List[Sent]) -> None:
     (None, None), (0, 0), (-1, -1), (10**30, 10**30), ("0", 0), (" 12 ", 12), ("-3", -3),
 ])
 def test_index_is_any_integer(index: Any, expected: Optional[int]) -> None:
-    """Digits in a string too."""
+    """An index may be any integer, or digits in a string."""
     assert read_index(index) == expected
 
 
@@ -122,7 +122,7 @@ def test_index_is_any_integer(index: Any, expected: Optional[int]) -> None:
     True, 0.0, 1.5, "", "x", "1.0", "٣", "1" * 10, [], {}, float("inf"),
 ])
 def test_odd_index_fails(index: Any) -> None:
-    """It gives no sure place."""
+    """An index of another type fails."""
     with pytest.raises(LlmError) as caught:
         read_index(index)
     assert caught.value.code == "MALFORMED_TOOL_CALL"
@@ -184,7 +184,7 @@ def test_many_fragments_are_linear(middle: List[Sent], count: int) -> None:
 
 
 def test_repeated_whole_object_costs_its_own_size_and_not_that_of_the_call() -> None:
-    """A large call and thousands of small repetitions of it."""
+    """Thousands of small fragments after a large call take seconds at most."""
     large = "{" + '"a":1,' * 150_000 + '"a":1}'
     again: List[Sent] = [(0, "", "", {"a": 1})] * 5000
     assert seconds(lambda: placed((0, "a", "f", large), *again)) < 10
@@ -200,6 +200,6 @@ def test_huge_piece_of_strings_and_brackets_is_linear(text: str) -> None:
 
 
 def test_many_calls_at_one_index_stay_quick() -> None:
-    """Thousands of calls, all numbered 0, by id."""
+    """Thousands of calls with ids, all at the index 0, take seconds at most."""
     fragments: List[Sent] = [(0, f"c{at}", "f", "{}") for at in range(2000)]
     assert seconds(lambda: placed(*fragments)) < 10

@@ -25,7 +25,7 @@ def split(*deltas: str) -> Tuple[str, str]:
 
 
 def reference(text: str) -> Tuple[str, str]:
-    """The same on the whole text, by hand."""
+    """Return (text, reasoning) of the whole text, found without the package."""
     outside: List[str] = []
     inside: List[str] = []
     here, other, tag, close = outside, inside, "<think>", "</think>"
@@ -82,7 +82,7 @@ def test_no_more_than_a_possible_tag_is_held_back() -> None:
 
 
 def test_many_tags_in_one_delta_are_linear() -> None:
-    """8 MB of nothing but tags take seconds."""
+    """8 MB of tags take seconds at most."""
     text = "<think>a</think>b" * 500_000
     start = time.perf_counter()
     told, thought = split(text)

@@ -59,7 +59,7 @@ def test_report_is_normalised(report: Dict[str, Any], expected: TokenUsage) -> N
     "prompt_tokens_details", "completion_tokens_details", "cache_creation_input_tokens",
 ])
 def test_odd_value_is_passed_over(name: str, value: Any) -> None:
-    """It fails nothing and is never a count."""
+    """A value of a wrong type is never a count and raises nothing."""
     got = read_usage({**PROMPT, name: value})
     plain = {"prompt_tokens": used(None), "completion_tokens": used(output=None)}.get(name, used())
     assert got == plain
@@ -74,7 +74,7 @@ def test_report_without_a_count_is_no_usage(report: Dict[str, Any]) -> None:
 
 
 def test_huge_counts_stay_whole() -> None:
-    """No float in between."""
+    """A huge count does not become a float."""
     assert read_usage({"prompt_tokens": 10**30 + 1, "prompt_tokens_details": {"cached_tokens": 1}}
                       ) == TokenUsage(10**30, None, 1)
 

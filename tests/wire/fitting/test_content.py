@@ -50,7 +50,7 @@ def test_extras_go_to_their_maker_alone(maker: Receiver) -> None:
 
 @pytest.mark.parametrize("provider, goes", [(None, True), ("mine", True), ("theirs", False)])
 def test_extras_of_a_message_that_tells_less(provider: Optional[str], goes: bool) -> None:
-    """What a message does not tell of its maker counts as the same."""
+    """A fact that a message does not tell of its maker counts as equal."""
     message = AssistantMessage(content=(TextBlock("t", SIGNED),), provider=provider)
     assert fitted([user(), message])[1].content[0] == TextBlock("t", SIGNED if goes else None)
 
@@ -73,7 +73,7 @@ def test_order_of_blocks_is_kept() -> None:
 def test_reasoning_goes_back_when_the_receiver_wants_it(
     when: str, calls: bool, goes: bool, filler: Optional[str]
 ) -> None:
-    """The maker's own as it was; where there is none, or another's, the filler."""
+    """The maker gets its own reasoning; without any, or with another's, the filler is sent."""
     rest: Any = (TextBlock("t"), *([ToolCall("c", "f")] if calls else []))
     after = [result("c")] if calls else []
     options = {"reasoning_passback": when, "reasoning_filler": filler}
@@ -102,7 +102,7 @@ def test_blank_text_beside_a_call_is_no_text(blank: str) -> None:
 @pytest.mark.parametrize("alternate", [True, False])
 @pytest.mark.parametrize("maker", [ME, OTHERS[1]], ids=["own", "another"])
 def test_answer_of_reasoning_alone(maker: Receiver, alternate: bool) -> None:
-    """It goes back as a word that stands for it, never as empty content."""
+    """It goes back with a placeholder as its text, never as empty content."""
     for content in ([ReasoningBlock("r")], [ReasoningBlock("r"), TextBlock("\n")]):
         history = [user("a"), answer(*content, maker=maker), user("b")]
         sent = fitted(history, alternate=alternate, reasoning_passback="never")
@@ -111,12 +111,12 @@ def test_answer_of_reasoning_alone(maker: Receiver, alternate: bool) -> None:
 
 @pytest.mark.parametrize("content", [(), (TextBlock(" \n"),)], ids=["nothing", "blank"])
 def test_answer_with_nothing_is_left_out(content: Any) -> None:
-    """There is nothing a provider could accept."""
+    """An empty answer is left out."""
     assert told(fitted([user("a"), answer(*content), user("b")])) == [("user", "a"), ("user", "b")]
 
 
 def test_image_of_another_provider_is_left_out() -> None:
-    """An answer of a part that only its maker can read is nothing to others."""
+    """An answer that only its maker can read is not sent to others."""
     picture = answer(OpaqueBlock(freeze({"type": "image", "data": "x"})), maker=OTHERS[1])
     assert told(fitted([user("a"), picture, user("b")])) == [("user", "a"), ("user", "b")]
 
@@ -124,7 +124,7 @@ def test_image_of_another_provider_is_left_out() -> None:
 @pytest.mark.parametrize("role", ["user", "system", "developer"])
 @pytest.mark.parametrize("blank", ["", " \n"])
 def test_blank_words_of_others(role: str, blank: str) -> None:
-    """They are sent where blank text is taken; else a word stands for a user's."""
+    """They are sent if blank text is allowed; if not, a user's become a placeholder."""
     history = [said(role, blank), user("b")]
     sent_role = "system" if role == "developer" else role
     assert told(fitted(history)) == [(sent_role, blank), ("user", "b")]
@@ -133,7 +133,7 @@ def test_blank_words_of_others(role: str, blank: str) -> None:
 
 
 def test_blank_part_beside_an_image() -> None:
-    """Where blank text is not taken, the image goes alone."""
+    """If blank text is not allowed, only the image is sent."""
     image = ImageBlock("https://h/i.png")
     history = [Message("user", (TextBlock(""), image, TextBlock(" ")))]
     assert fitted(history, blank_text=False)[0].content == (image,)
@@ -141,7 +141,7 @@ def test_blank_part_beside_an_image() -> None:
 
 
 def test_blank_system_prompt() -> None:
-    """It is sent only where blank text is taken."""
+    """It is sent only if blank text is allowed."""
     assert told(fitted([user()], system=" ")) == [("system", " "), ("user", "hi")]
     assert told(fitted([user()], system=" ", blank_text=False)) == [("user", "hi")]
 
@@ -177,7 +177,7 @@ def test_text_parts_of_a_result_are_joined(parts: Any) -> None:
 
 @pytest.mark.parametrize("content", ["", " \n", [], [{"type": "text", "text": ""}]], ids=repr)
 def test_result_without_output(content: Any) -> None:
-    """Empty output says so; white space is output where blank text is taken."""
+    """Empty output is sent as (no output); white space is kept if blank text is allowed."""
     history = [user(), answer(ToolCall("c", "f")), result("c", content)]
     sent = fitted(history)[2].tool_results[0].content
     assert sent == (content if content == " \n" else "(no output)")
@@ -185,7 +185,7 @@ def test_result_without_output(content: Any) -> None:
 
 
 def test_error_of_a_result_is_kept() -> None:
-    """Whether a tool failed is for the dialect to write."""
+    """The error mark of a result is kept, and the dialect decides how to write it."""
     history = [user(), answer(ToolCall("c", "f")), Message("user", (ToolResult("c", "x", True),))]
     assert fitted(history)[2] == Message("tool", (ToolResult("c", "x", True),))
 
@@ -199,7 +199,7 @@ def test_history_itself_stays_as_it_is() -> None:
 
 
 def test_own_arguments_are_said_in_full() -> None:
-    """A call without arguments has those of an empty object."""
+    """A call without arguments is sent with {}."""
     blocks: Any = [ToolCall(str(n), "f", text) for n, text in enumerate(["", " ", "null", "[1]"])]
     sent = fitted([user(), answer(*blocks), *(result(str(n)) for n in range(4))])[1]
     assert [call.arguments for call in sent.tool_calls] == ["{}", "{}", "{}", "[1]"]

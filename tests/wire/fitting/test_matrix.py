@@ -254,7 +254,7 @@ def test_same_history_gives_the_same_bytes(profile: ProviderProfile) -> None:
 
 @pytest.mark.parametrize("profile", RECEIVERS)
 def test_one_message_more_changes_nothing_before(profile: ProviderProfile) -> None:
-    """Caches of prefixes live on that. Where turns alternate, the last message may grow."""
+    """Prefix caches need this. Where turns alternate, the last message may grow."""
     receiver, options = Maker(profile, "m2"), profile.options.resolved()
     for maker in (EVERY[0], EVERY[4], Maker(profile, "m2")):
         scenes = [scene for scene in scenes_for(profile) if scene is not other_roles]
@@ -348,7 +348,7 @@ BAD_BODIES: Dict[str, Any] = {
 
 
 def test_each_rule_is_seen_to_fail() -> None:
-    """Every checker refuses what it is there for."""
+    """Each rule refuses a body that breaks it."""
     assert {*BAD, *BAD_BODIES} == set(RULES)
     for name, rule in RULES.items():
         assert rule.source
@@ -376,7 +376,7 @@ def test_each_scene_alone(profile: ProviderProfile) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("profile", RECEIVERS)
 def test_random_scenes_by_random_makers(profile: ProviderProfile) -> None:
-    """A session that changed its model at every scene."""
+    """Sessions that changed their model at every scene suit every receiver."""
     makers = [*EVERY, *(Maker(one, "m2") for one in CHAT_PROFILES)]
     for seed in range(60):
         rng = random.Random(f"{profile.name} {seed}")

@@ -35,7 +35,7 @@ def sent_ids(messages: List[Message], pattern: str, unique: bool = False) -> Lis
 
 
 def test_id_that_fits_stays() -> None:
-    """Also where it comes again, if no one minds."""
+    """An id that matches stays, even repeated, if ids need not be unique."""
     ids = ["abcdefgh1", "abcdefgh1,abcdefgh2", "abcdefgh1"]
     assert sent_ids(steps(*ids), NINE) == ",".join(ids).split(",")
 
@@ -44,7 +44,7 @@ def test_id_that_fits_stays() -> None:
     "call_0", "call_0_2", "x" * 60, "", "functions.f:0", "é\n", "\ud83d",
 ])
 def test_id_that_does_not_fit_is_mapped(told: str) -> None:
-    """To the same id each time, on both sides of the pair."""
+    """A call and its result get the same id, and the same one each time."""
     first, again, other = sent_ids(steps(told, told, "call_1"), NINE)
     assert re.fullmatch(NINE, first) and first == again != other
 
@@ -101,7 +101,7 @@ def test_many_repeats_are_quick() -> None:
     "[A-Za-z0-9_-]{1,64}", "[A-Za-z_][A-Za-z0-9_-]{0,63}", "[a-z0-9_]{1,10}",
 ])
 def test_name_in_a_history_is_mapped(name: str, pattern: str) -> None:
-    """It fits, is the same each time, and no other name's."""
+    """The name matches, is the same each time, and differs from every other name."""
     counters: Dict[str, int] = {}
     names = [name, name, name + "!", "plain_1"]
     history: List[Message] = [user()]

@@ -45,7 +45,7 @@ def test_turns_alternate(before: Pairs, after: Pairs) -> None:
 
 
 def test_user_after_tool_results() -> None:
-    """A turn that was broken off after its tools had run has a word in the answer's place."""
+    """A turn broken off after its tools ran gets a placeholder as its answer."""
     counters: Dict[str, int] = {}
     history = [user("a"), answer(ToolCall("c", "f")), result("c"), user("b")]
     sent = fitted(history, counters, alternate=True)
@@ -100,7 +100,7 @@ def test_system_prompt_and_system_messages_are_one(options: Dict[str, bool]) -> 
 
 @pytest.mark.parametrize("knows", [True, False])
 def test_developer_is_the_system_elsewhere(knows: bool) -> None:
-    """The role is known at OpenAI alone."""
+    """Only OpenAI knows the role, so other providers get it as system."""
     counters: Dict[str, int] = {}
     sent = fitted([said("developer", "d"), user()], counters, developer_role=knows)
     assert sent[0].role == ("developer" if knows else "system")

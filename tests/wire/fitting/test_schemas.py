@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Schemas of tools as providers take them."""
+"""Schemas of tools in a form that providers accept."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_keywords_that_are_refused_are_left_out() -> None:
     {"type": "function", "function": {"name": "f"}},
 ], ids=["a provider's own", "without parameters"])
 def test_tools_without_a_schema_stay(tool: Any) -> None:
-    """There is nothing to fit."""
+    """A tool without a schema does not change."""
     counters: Dict[str, int] = {}
     assert fit_tools([tool], ChatCompletionsOptions().resolved(), counters) == [tool]
     assert counters == {}
