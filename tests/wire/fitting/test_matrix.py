@@ -233,7 +233,7 @@ def history_of(maker: Maker, receiver: ProviderProfile) -> List[Message]:
 
 @pytest.mark.parametrize("profile", RECEIVERS)
 def test_history_of_each_provider_suits_each(profile: ProviderProfile) -> None:
-    """No 400: whoever made the history, also the same provider, and its other model."""
+    """No receiver answers 400, whoever made the history: itself, its other model, or another."""
     for maker in EVERY:
         history = history_of(maker, profile)
         for model in ("m1", "m2") if maker.profile is profile else ("m2",):
