@@ -62,6 +62,11 @@ def document(size: int, again: bytes) -> bytes:
     return start + again * ((size - len(start) - len(end)) // len(again)) + end
 
 
+FACT = b'data: {"choices":[{"logprobs":{"content":[%s]}}]}\n\n' % b",".join([b"[]"] * 2000)
+"""An event with many lists that the message keeps; 295 of them are as many as it keeps."""
+END = b'data: {"choices":[{"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
+
+
 class Case(NamedTuple):
     """A body, endless in most cases, and the growth of memory that its limit allows."""
 
@@ -80,6 +85,8 @@ CASES = {
     "events": Case(200, lambda: repeated(b"", b"data: " + document(250_000, b",[]") + b"\n\n"), 50),
     "arguments": Case(200, lambda: repeated(
         fragment("[", name="f"), fragment("[],")), 100),
+    "facts": Case(200, lambda: iter([event({"content": "a"}), *[FACT] * 295, END]), 100),
+    "parts": Case(200, lambda: repeated(b"", event({"content": [{"x": []}] * 50})), 100),
     "error body": Case(500, lambda: repeated(b'{"error":[', b"[],"), 30),
 }
 

@@ -153,3 +153,24 @@ def test_groq_executed_tools_are_kept() -> None:
     ran = {"index": 0, "type": "python", "arguments": "{}"}
     body = D({"executed_tools": [ran]}) + D({"executed_tools": [ran]}) + D({"content": "a"})
     assert run(body + F("stop") + DONE).message.extras == {"executed_tools": [ran, ran]}
+
+
+@pytest.mark.parametrize("value", [["a"], {"a": [1]}, {"a": {"b": {"c": 1}}}, 5])
+def test_fact_may_be_told_at_two_levels(value: Any) -> None:
+    """Of a frame, and of its delta, once more in each event: nothing breaks, and it is kept."""
+    for first in (value, {"a": 1}, ["x"], 1):
+        delta = {"content": "a", "provider_metadata": first}
+        body = frame(delta, None, {"provider_metadata": value})
+        outcome = run(body + body + F("stop") + DONE)
+        assert outcome.message.extras is not None
+        assert "provider_metadata" in outcome.message.extras
+
+
+def test_values_inside_an_object_are_the_last_that_were_told() -> None:
+    """Only lists grow; surrogate halves are mended."""
+    first, second = {"a": {"b": 1}, "c": [1], "d": 1}, {"a": {"e": 2}, "c": [2], "d": None}
+    body = D({"content": "a", "provider_metadata": first}) + D({"provider_metadata": second})
+    extras = run(body + F("stop") + DONE).message.extras
+    assert extras == {"provider_metadata": {"a": {"e": 2}, "c": [1, 2], "d": 1}}
+    body = D({"content": "a"}, citations=["HALF"]).replace(b"HALF", b"\\ud83d")
+    assert run(body + F("stop") + DONE).message.extras == {"citations": ["\ufffd"]}

@@ -8,7 +8,6 @@ other fields of a frame and decides about the end.
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
 
@@ -19,7 +18,7 @@ from ...growing import Count, GrowingText
 from ...toolcalls import ToolCallAssembler
 from .call_reader import CallReader
 from .content import OpaqueDetails, read_content, read_details
-from .facts import Allowance, Facts
+from .facts import Allowance, Facts, weigh
 from .media import Media
 from .shapes import malformed, string
 from .think_tags import ThinkTags
@@ -244,7 +243,7 @@ class DeltaReader:
         if type(call) is not dict:
             raise malformed(f"function_call is a {type(call).__name__}")
         if any(call.values()):
-            if not self._allowance.take(len(json.dumps(call))):
+            if not self._allowance.take(weigh(call)):
                 raise malformed("function_call passes max_document_bytes")
             self.legacy.append(call)
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from typing import Any, Dict, Mapping, Optional, Set
 
+from ....values.frozen import freeze
 from ....values.strictjson import mend_surrogates
 from ...growing import Count
 from .options import ANSWER_FACTS, TEXT_FACTS
@@ -30,6 +31,7 @@ _READ_ELSEWHERE = PLAIN_FRAME | PLAIN_CHOICE | {
 _READ_IN_PART = frozenset((
     "type", "text", "refusal", "thinking", "reasoning", "summary", "closed",
 ))
+_BRACKET = 10  # bytes that an object or a list counts beside its JSON
 _TOLD_AGAIN = ("annotations", "citations")  # lists that some providers repeat from the start
 
 
@@ -85,7 +87,7 @@ class Facts:
         kept = self._of_message
         if _says(value) and kept.get(name) != value:
             if self._fits(name, value, self._sizes.get(name, 0), kept):
-                kept[name] = value
+                kept[name] = freeze(mend_surrogates(value))
 
     def add_choice(self, choice: Mapping[str, Any]) -> None:
         """Take the fields of a choice."""
@@ -117,10 +119,11 @@ class Facts:
         """
         kept = self._of_text if of_text or name in TEXT_FACTS else self._of_message
         if _says(value) and self._fits(name, value, 0, kept):
-            _grow(kept, name, value)
+            # Frozen piece by piece: the copy of all at the end could not be interrupted.
+            _grow(kept, name, freeze(mend_surrogates(value)))
 
     def _fits(self, name: str, value: Any, before: int, kept: Dict[str, Any]) -> bool:
-        size = len(json.dumps(value)) - before
+        size = weigh(value) - before
         if name not in self._left_out and self._allowance.take(size):
             self._sizes[name] = self._sizes.get(name, 0) + size
             return True
@@ -132,12 +135,20 @@ class Facts:
 
     def of_text(self) -> Optional[Dict[str, Any]]:
         """Return the extras of the text block, or None."""
-        return mend_surrogates(self._of_text) or None
+        return self._of_text or None
 
     def of_message(self) -> Dict[str, Any]:
         """Return the extras of the message."""
-        found: Dict[str, Any] = mend_surrogates(self._of_message)
-        return found
+        return self._of_message
+
+
+def weigh(value: Any) -> int:
+    """Return the bytes of a JSON value, with more for each object and list in it.
+
+    Python takes 56 bytes and more for an empty list, of two bytes of JSON.
+    """
+    text = json.dumps(value)
+    return len(text) + _BRACKET * (text.count("[") + text.count("{"))
 
 
 def _says(value: Any) -> bool:
@@ -146,13 +157,24 @@ def _says(value: Any) -> bool:
 
 
 def _grow(kept: Dict[str, Any], name: str, value: Any) -> None:
+    """Add a frozen value to what is kept: the lists of an object grow each by itself."""
+    if not isinstance(value, dict):
+        _put(kept, name, value)
+        return
     there = kept.get(name)
-    if isinstance(there, dict) and isinstance(value, dict):
-        for inner, piece in value.items():
-            if piece is not None:
-                _grow(there, inner, piece)
-    elif isinstance(there, list) and isinstance(value, list):
+    if type(there) is not dict:
+        there = kept[name] = dict.fromkeys(value)
+    for inner, piece in value.items():
+        if piece is not None:
+            _put(there, inner, piece)
+
+
+def _put(kept: Dict[str, Any], name: str, value: Any) -> None:
+    there = kept.get(name)
+    if not isinstance(value, list):
+        kept[name] = value
+    elif type(there) is not list:
+        kept[name] = list(value)
+    else:
         told_again = name in _TOLD_AGAIN and value[: len(there)] == there
         there.extend(value[len(there) if told_again else 0:])
-    else:
-        kept[name] = value

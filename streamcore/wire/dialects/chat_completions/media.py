@@ -8,7 +8,6 @@ In: parts as a provider sent them; audio in pieces. Out: whole blocks at the end
 from __future__ import annotations
 
 import binascii
-import json
 from base64 import b64decode, b64encode
 from typing import Any, Callable, Dict, List, Optional, Set, Tuple
 
@@ -17,7 +16,7 @@ from ....values.frozen import freeze
 from ....values.messages import Block, OpaqueBlock
 from ....values.strictjson import mend_surrogates, mend_text
 from ...growing import Count
-from .facts import Allowance
+from .facts import Allowance, weigh
 from .shapes import malformed
 
 Chunks = List[StreamChunk]
@@ -123,7 +122,7 @@ class Media:
         texts = [part, *part.values()] if type(part) is dict else [part]
         texts += [inner for value in texts if type(value) is dict for inner in value.values()]
         data = sum(len(text) for text in texts if type(text) is str)
-        if not self._allowance.take(size + max(0, len(json.dumps(part)) - data)):
+        if not self._allowance.take(size + max(0, weigh(part) - data)):
             raise malformed("the parts of the answer pass max_document_bytes")
 
 
