@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Callable, Dict, List, Tuple
 
 import pytest
+import strict_rules
 from agent_support import LIMITS, ONCE
 from agent_world import World, take_a_turn
 from strict_server import StrictServer, faults
@@ -53,7 +54,12 @@ def check_alternation(profile: ProviderProfile, body: Body) -> List[str]:
             if after not in may_follow[before].split()]
 
 
-CHECKERS: Tuple[Checker, ...] = (check_pairs, check_alternation)
+def check_rules(profile: ProviderProfile, body: Body) -> List[str]:
+    """Return what the provider itself would refuse, by the rules that it is known to hold."""
+    return strict_rules.faults(profile.name, body)
+
+
+CHECKERS: Tuple[Checker, ...] = (check_pairs, check_alternation, check_rules)
 
 
 def options_of(profile: ProviderProfile) -> Any:
