@@ -12,6 +12,7 @@ import importlib.util
 import json
 import pickle
 import random
+import sys
 import time
 from pathlib import Path
 from types import ModuleType
@@ -459,5 +460,6 @@ def test_deep_answer_on_a_deep_stack_is_read_or_malformed(what: str) -> None:
 
     plain = outcome()  # loads what is loaded late
     codes = {with_frames_left(left, outcome) for left in range(60, 460, 7)}
-    assert codes & {"MALFORMED_RESPONSE", "MALFORMED_TOOL_CALL"} or what == "usage"
+    if sys.version_info < (3, 12) and what != "usage":  # later ones count C's calls apart
+        assert codes & {"MALFORMED_RESPONSE", "MALFORMED_TOOL_CALL"}
     assert codes <= {plain, "MALFORMED_RESPONSE", "MALFORMED_TOOL_CALL"}

@@ -13,7 +13,7 @@ from streamcore.values.errors import LlmError
 from streamcore.values.messages import ToolCall
 from streamcore.wire.toolcalls import ToolCallAssembler, unique_id
 
-from support import nested, with_frames_left
+from support import with_frames_left
 
 KB = 1024
 
@@ -197,16 +197,6 @@ def test_million_one_character_fragments_are_linear() -> None:
 def test_unique_id_takes_the_next_free_one() -> None:
     """The id is the wanted one, or has the first free number appended."""
     assert [unique_id("a", taken) for taken in (set(), {"a"}, {"a", "a_2"})] == ["a", "a_2", "a_3"]
-
-
-@pytest.mark.parametrize("one", [
-    fragment(0, "a", "f", '{"a":' + "[" * 190 + "]" * 190 + "}"),
-    fragment(0, "a", "f", "{}", extras={"x": nested(180)}),
-])
-def test_deep_call_on_a_deep_stack_is_malformed(one: Dict[str, Any]) -> None:
-    """No RecursionError comes out, whoever calls."""
-    for left in range(80, 200, 7):
-        assert "nested too deeply" in with_frames_left(left, lambda: failure(one))
 
 
 def test_deep_arguments_are_parsed_or_refused_on_a_deep_stack() -> None:
