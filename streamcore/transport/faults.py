@@ -324,10 +324,11 @@ def _clean(root: BaseException, secrets: Sequence[str]) -> BaseException:
 
     If it could still show the request or a secret, return a ``TransportCause`` instead.
     """
+    if meaning_of(type(root)) == REQUEST:  # its text may quote a part of a proxy's password
+        return TransportCause(type(root).__name__)
     shown = f"{root!s} {root.args!r}"
     if (
         isinstance(root, UnicodeError)
-        or meaning_of(type(root)) == REQUEST  # may quote a part of a proxy's password
         or hasattr(root, "request")
         or hasattr(root, "pool")
         or shown != redact(shown, secrets)
